@@ -1,0 +1,134 @@
+#include "shared/base/arb_bits.h"
+
+#include "shared/base/arb_assert.h"
+
+#include <string.h>
+
+void arb_bits_write_begin(struct arb_bit_writer *writer, uint8_t *bytes, size_t capacity)
+{
+    *writer = (struct arb_bit_writer){bytes, capacity * 8, 0, false};
+}
+
+void arb_bits_write(struct arb_bit_writer *writer, uint64_t value, unsigned bits)
+{
+    ARB_ASSERT(bits <= 64);
+    ARB_ASSERT(bits == 64 || value >> bits == 0);
+    if (writer->full || writer->capacity_bits - writer->bit < bits) {
+        writer->full = true;
+        return;
+    }
+    while (bits > 0) {
+        uint8_t *byte = &writer->bytes[writer->bit / 8];
+        unsigned used = (unsigned)(writer->bit % 8);
+        unsigned step = 8 - used < bits ? 8 - used : bits;
+        unsigned keep = *byte & ((1U << used) - 1U);
+        *byte = (uint8_t)(keep | ((unsigned)(value & ((1U << step) - 1U)) << used));
+        value >>= step;
+        bits -= step;
+        writer->bit += step;
+    }
+}
+
+void arb_bits_write_signed(struct arb_bit_writer *writer, int64_t value, unsigned bits)
+{
+    ARB_ASSERT(bits >= 1 && bits <= 64);
+    ARB_ASSERT(bits == 64 ||
+               (value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1)));
+    uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    arb_bits_write(writer, (uint64_t)value & mask, bits);
+}
+
+void arb_bits_write_float(struct arb_bit_writer *writer, float value)
+{
+    uint32_t pattern;
+    memcpy(&pattern, &value, sizeof pattern);
+    arb_bits_write(writer, pattern, 32);
+}
+
+void arb_bits_write_bytes(struct arb_bit_writer *writer, const void *bytes, size_t count)
+{
+    const uint8_t *source = bytes;
+    for (size_t i = 0; i < count; i++) {
+        arb_bits_write(writer, source[i], 8);
+    }
+}
+
+void arb_bits_write_copy(struct arb_bit_writer *writer, const uint8_t *source, size_t from,
+                         size_t bits)
+{
+    struct arb_bit_reader reader = {source, from + bits, from, false};
+    while (bits > 0) {
+        unsigned step = bits < 64 ? (unsigned)bits : 64;
+        arb_bits_write(writer, arb_bits_read(&reader, step), step);
+        bits -= step;
+    }
+}
+
+size_t arb_bits_write_end(struct arb_bit_writer *writer)
+{
+    size_t bytes = (writer->bit + 7) / 8;
+    if (writer->bit % 8 != 0) {
+        writer->bytes[bytes - 1] &= (uint8_t)((1U << (writer->bit % 8)) - 1U);
+    }
+    return bytes;
+}
+
+void arb_bits_read_begin(struct arb_bit_reader *reader, const uint8_t *bytes, size_t size)
+{
+    *reader = (struct arb_bit_reader){bytes, size * 8, 0, false};
+}
+
+uint64_t arb_bits_read(struct arb_bit_reader *reader, unsigned bits)
+{
+    ARB_ASSERT(bits <= 64);
+    if (reader->ended || reader->size_bits - reader->bit < bits) {
+        reader->ended = true;
+        return 0;
+    }
+    uint64_t value = 0;
+    unsigned got = 0;
+    while (got < bits) {
+        unsigned used = (unsigned)(reader->bit % 8);
+        unsigned step = 8 - used < bits - got ? 8 - used : bits - got;
+        uint64_t part = ((unsigned)reader->bytes[reader->bit / 8] >> used) & ((1U << step) - 1U);
+        value |= part << got;
+        got += step;
+        reader->bit += step;
+    }
+    return value;
+}
+
+int64_t arb_bits_read_signed(struct arb_bit_reader *reader, unsigned bits)
+{
+    ARB_ASSERT(bits >= 1 && bits <= 64);
+    uint64_t value = arb_bits_read(reader, bits);
+    if (bits < 64 && value >> (bits - 1) != 0) {
+        value |= UINT64_MAX << bits;
+    }
+    return (int64_t)value;
+}
+
+float arb_bits_read_float(struct arb_bit_reader *reader)
+{
+    uint32_t pattern = (uint32_t)arb_bits_read(reader, 32);
+    float value;
+    memcpy(&value, &pattern, sizeof value);
+    return value;
+}
+
+void arb_bits_read_bytes(struct arb_bit_reader *reader, void *bytes, size_t count)
+{
+    uint8_t *target = bytes;
+    for (size_t i = 0; i < count; i++) {
+        target[i] = (uint8_t)arb_bits_read(reader, 8);
+    }
+}
+
+bool arb_bits_read_end(const struct arb_bit_reader *reader)
+{
+    size_t left = reader->size_bits - reader->bit;
+    if (reader->ended || left > 7) {
+        return false;
+    }
+    return left == 0 || reader->bytes[reader->bit / 8] >> (reader->bit % 8) == 0;
+}

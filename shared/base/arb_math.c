@@ -1,0 +1,48 @@
+#include "shared/base/arb_math.h"
+
+#include "shared/base/arb_assert.h"
+
+#include <math.h>
+
+float arb_vec2_length(struct arb_vec2 v)
+{
+    return sqrtf(v.x * v.x + v.y * v.y);
+}
+
+float arb_vec2_distance(struct arb_vec2 a, struct arb_vec2 b)
+{
+    return arb_vec2_length(arb_vec2_sub(a, b));
+}
+
+int32_t arb_quantise(float value, float unit, int32_t low, int32_t high)
+{
+    ARB_ASSERT(unit > 0.0F && low <= high);
+    /* In double: the division of two floats is within half a step of the exact quotient for all our units. */
+    double scaled = (double)value / (double)unit;
+    double rounded = scaled < 0.0 ? ceil(scaled - 0.5) : floor(scaled + 0.5);
+    if (!(rounded > (double)low)) {
+        return low;
+    }
+    if (rounded >= (double)high) {
+        return high;
+    }
+    return (int32_t)rounded;
+}
+
+float arb_angle_wrap(float angle)
+{
+    float wrapped = remainderf(angle, ARB_TURN);
+    return wrapped <= -ARB_PI ? ARB_PI : wrapped;
+}
+
+float arb_turn16_to_angle(uint16_t turn)
+{
+    int32_t centred = turn > 32768 ? (int32_t)turn - 65536 : (int32_t)turn;
+    return (float)centred * (ARB_TURN / 65536.0F);
+}
+
+uint16_t arb_angle_to_turn16(float angle)
+{
+    int32_t steps = arb_quantise(arb_angle_wrap(angle), ARB_TURN / 65536.0F, -32768, 32768);
+    return (uint16_t)(steps & 0xFFFF);
+}

@@ -1,0 +1,66 @@
+/* Exact arithmetic that both ends share: no libm function whose last bit varies, no fused multiply-add (the
+ * build forbids contraction). Floats become integers only through arb_quantise.
+ */
+#ifndef ARB_MATH_H
+#define ARB_MATH_H
+
+#include "shared/base/arb_types.h"
+
+#define ARB_PI 3.14159265358979323846F
+#define ARB_TURN 6.28318530717958647692F
+
+static inline struct arb_vec2 arb_vec2_add(struct arb_vec2 a, struct arb_vec2 b)
+{
+    return (struct arb_vec2){a.x + b.x, a.y + b.y};
+}
+
+static inline struct arb_vec2 arb_vec2_sub(struct arb_vec2 a, struct arb_vec2 b)
+{
+    return (struct arb_vec2){a.x - b.x, a.y - b.y};
+}
+
+static inline struct arb_vec2 arb_vec2_scale(struct arb_vec2 a, float s)
+{
+    return (struct arb_vec2){a.x * s, a.y * s};
+}
+
+/* a + s * b */
+static inline struct arb_vec2 arb_vec2_mul_add(struct arb_vec2 a, float s, struct arb_vec2 b)
+{
+    return (struct arb_vec2){a.x + s * b.x, a.y + s * b.y};
+}
+
+static inline float arb_vec2_dot(struct arb_vec2 a, struct arb_vec2 b)
+{
+    return a.x * b.x + a.y * b.y;
+}
+
+float arb_vec2_length(struct arb_vec2 v);
+float arb_vec2_distance(struct arb_vec2 a, struct arb_vec2 b);
+
+/* Rounds value / unit to the nearest integer, halves away from zero, clamped to [low, high]; not finite gives
+ * low (the callers' decoders have refused such values before). unit > 0. */
+int32_t arb_quantise(float value, float unit, int32_t low, int32_t high);
+
+/* The float that both ends use for a quantised value: (float)q * unit. */
+static inline float arb_dequantise(int32_t q, float unit)
+{
+    return (float)q * unit;
+}
+
+/* Radians to (-pi, pi]; |angle| may be a few turns. */
+float arb_angle_wrap(float angle);
+
+/* Aim of the wire, 1/65536 turn counter-clockwise from +x, to radians in (-pi, pi]. */
+float arb_turn16_to_angle(uint16_t turn);
+
+/* Radians to the nearest 1/65536 turn (wraps). */
+uint16_t arb_angle_to_turn16(float angle);
+
+/* Milliseconds to ticks, rounded up, in integers: ceil(ms * rate / 1000). */
+static inline uint32_t arb_ms_to_ticks(uint32_t ms, uint32_t tick_rate)
+{
+    return (uint32_t)(((uint64_t)ms * tick_rate + 999) / 1000);
+}
+
+#endif

@@ -1,0 +1,51 @@
+#include "shared/base/arb_mem.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static atomic_uint_fast64_t allocations;
+
+static void count_one(void)
+{
+    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+}
+
+void *arb_mem_alloc(size_t bytes)
+{
+    count_one();
+    void *block = calloc(1, bytes > 0 ? bytes : 1);
+    if (block == NULL) {
+        fprintf(stderr, "out of memory: %zu bytes wanted\n", bytes);
+        abort();
+    }
+    return block;
+}
+
+void *arb_mem_malloc(size_t bytes)
+{
+    count_one();
+    return malloc(bytes);
+}
+
+void *arb_mem_realloc(void *block, size_t bytes)
+{
+    count_one();
+    return realloc(block, bytes);
+}
+
+void *arb_mem_calloc(size_t count, size_t bytes)
+{
+    count_one();
+    return calloc(count, bytes);
+}
+
+void arb_mem_free(void *block)
+{
+    free(block);
+}
+
+uint64_t arb_mem_count(void)
+{
+    return atomic_load_explicit(&allocations, memory_order_relaxed);
+}

@@ -1,0 +1,329 @@
+/* The wire: every message's plain form, encode and decode. PROTOCOL.md draws the bytes. Decoders return
+ * ARB_DECODE_OK or a reason, and then have changed nothing but their output; they never assert on bytes.
+ * Knows no socket and no world.
+ */
+#ifndef ARB_PROTO_H
+#define ARB_PROTO_H
+
+#include "shared/base/arb_field.h"
+#include "shared/base/arb_input.h"
+#include "shared/base/arb_shape.h"
+#include "shared/proto/arb_schema.h"
+
+enum {
+    ARB_NAME_BYTES = 32,          /* with the NUL */
+    ARB_PLAYERS_MAX = 1024,
+    ARB_INPUTS_PER_PACKET_MAX = 32,
+    ARB_CHUNK_PAYLOAD_MAX = 8186, /* the format's bound; what is configured must fit a datagram */
+    ARB_CHUNKS_MAX = 64,
+    ARB_MESSAGE_BYTES_MAX = 1200, /* one message in one datagram */
+    ARB_LONG_MESSAGE_BYTES_MAX = 4 * 1024 * 1024, /* reassembled from parts */
+};
+
+enum arb_decode {
+    ARB_DECODE_OK = 0,
+    ARB_DECODE_EMPTY,    /* no type byte */
+    ARB_DECODE_UNKNOWN,  /* type not in the list, or not from this side */
+    ARB_DECODE_SHORT,    /* ended early */
+    ARB_DECODE_LONG,     /* bytes left over */
+    ARB_DECODE_RANGE,    /* a value outside its table row, not finite, not UTF-8 */
+    ARB_DECODE_ORDER,    /* inputs or entities not ascending, index >= count */
+    ARB_DECODE_REASONS,
+};
+const char *arb_decode_text(enum arb_decode reason);
+
+/* value, name, sender, channel, text. c: client, s: server. r: reliable ordered, u: unsequenced. */
+#define ARB_MESSAGE_MAP(X)                                                                         \
+    X(1, HELLO, 'c', 'r', "first message: versions and name")                                      \
+    X(2, INPUT, 'c', 'u', "inputs not yet acknowledged, snapshot acknowledgement")                 \
+    X(3, PING, 'c', 'u', "asks for the time")                                                      \
+    X(16, REFUSED, 's', 'r', "the connection ends; why")                                           \
+    X(17, WELCOME, 's', 'r', "rules, numbers and map of the match (sent in parts)")                \
+    X(18, PART, 's', 'r', "a piece of a message longer than a datagram")                           \
+    X(19, SNAPSHOT, 's', 'u', "a chunk of a snapshot")                                             \
+    X(20, PONG, 's', 'u', "answers a ping")                                                        \
+    X(21, EVENT, 's', 'r', "something that must not be lost, with its tick")                       \
+    X(22, COUNTS, 's', 'r', "what the server counted of this client")
+
+enum arb_message_type {
+#define X(value, name, sender, channel, text) ARB_MESSAGE_##name = value,
+    ARB_MESSAGE_MAP(X)
+#undef X
+};
+
+/* Type of a message, 0 when empty or unknown. */
+int arb_message_type(const uint8_t *bytes, size_t size);
+
+/* ---- HELLO, REFUSED, PING, PONG, COUNTS: fixed tables ------------------------------------------------ */
+
+struct arb_hello {
+    uint16_t version;     /* ARB_PROTOCOL_VERSION */
+    uint64_t schema_hash; /* arb_proto_schema_hash() */
+    char name[ARB_NAME_BYTES];
+};
+
+enum arb_refusal {
+    ARB_REFUSED_VERSION = 1, /* protocol version or schema hash differs */
+    ARB_REFUSED_FULL,        /* no free player slot */
+    ARB_REFUSED_ENDED,       /* the match is over */
+    ARB_REFUSED_PROTOCOL,    /* the client sent what no client sends */
+    ARB_REFUSED_SHUTDOWN,    /* the server stops */
+    ARB_REFUSED_KICKED,      /* slow reader or repeated offence */
+};
+
+struct arb_refused {
+    uint8_t reason; /* enum arb_refusal */
+    uint16_t server_version, client_version;
+    uint64_t server_hash, client_hash;
+};
+
+struct arb_ping {
+    uint16_t sequence;
+};
+
+struct arb_pong {
+    uint16_t sequence;
+    uint32_t tick;     /* low 32 bits of the tick whose step comes next when the ping was read, S[tick] */
+    uint16_t fraction; /* 1/65536 of a tick passed since that tick's deadline minus one period, i.e. towards it */
+    uint32_t wait_us;  /* between reading the ping and sending this */
+};
+
+struct arb_counts {
+    uint32_t ticks;             /* live ticks with this player present */
+    uint32_t inputs_consumed;   /* ticks whose input came in time */
+    uint32_t inputs_starved;
+    uint32_t inputs_late;       /* arrived after their tick */
+    uint32_t inputs_duplicate;  /* again or older; the redundancy at work */
+    uint32_t inputs_refused;    /* too far ahead, wrong control number */
+    uint32_t edges[ARB_BUTTON_COUNT];
+};
+
+/* ---- WELCOME ------------------------------------------------------------------------------------------ */
+
+struct arb_welcome {
+    char mode[ARB_NAME_BYTES];
+    uint8_t match_id[16];
+    uint64_t player_id;
+    uint16_t player_slot;
+    uint16_t player_capacity;
+    uint32_t tick;                    /* low 32 bits, S[tick] when sent */
+    uint16_t tick_rate;               /* Hz */
+    uint8_t snapshot_interval_ticks;
+    uint8_t input_delay_ticks;
+    uint8_t input_buffer_ticks;
+    uint64_t map_hash;                /* arb_geometry_hash of what follows */
+    struct arb_bounds bounds;
+    uint32_t shape_count;
+    const struct arb_shape *shapes;   /* encode: caller's; decode: in the caller's `shapes` array */
+    const void *params;               /* struct described by the params table given to the codec */
+};
+
+/* Size is bounded by ARB_LONG_MESSAGE_BYTES_MAX; 0 when it does not fit `capacity`. `param_fields` is
+ * arb_move_param_fields (proto does not include move). */
+size_t arb_welcome_encode(const struct arb_welcome *welcome, const struct arb_fields *param_fields,
+                          uint8_t *bytes, size_t capacity);
+/* `shapes` has room for `shape_capacity`; `params` for the struct of param_fields. Values in range and finite. */
+enum arb_decode arb_welcome_decode(const uint8_t *bytes, size_t size,
+                                   const struct arb_fields *param_fields, struct arb_shape *shapes,
+                                   size_t shape_capacity, void *params, struct arb_welcome *out);
+
+/* ---- PART: messages longer than one datagram, reliable channel, in order ------------------------------- */
+
+struct arb_part {
+    uint16_t message; /* number of the long message, +1 each */
+    uint16_t index, count;
+    uint16_t size;
+    const uint8_t *bytes; /* into the decoded datagram */
+};
+
+enum { ARB_PART_PAYLOAD_MAX = 1100 };
+
+size_t arb_part_encode(const struct arb_part *part, uint8_t *bytes, size_t capacity);
+enum arb_decode arb_part_decode(const uint8_t *bytes, size_t size, struct arb_part *out);
+
+/* ---- INPUT ---------------------------------------------------------------------------------------------- */
+
+struct arb_input_packet {
+    uint8_t control;           /* control number, +1 per rebind of the controlled entity */
+    uint16_t ack_snapshot;     /* newest committed snapshot id (low 16); meaningful when has_ack */
+    uint8_t has_ack;
+    uint32_t ack_mask;         /* bit i: snapshot ack - 1 - i was committed too */
+    uint8_t count;             /* 0..ARB_INPUTS_PER_PACKET_MAX; 0: a bare acknowledgement */
+    struct arb_input inputs[ARB_INPUTS_PER_PACKET_MAX]; /* sequences ascending by 1, ticks ascending */
+};
+
+/* 0 when it does not fit. Unchanged inputs cost one bit. */
+size_t arb_input_packet_encode(const struct arb_input_packet *packet, uint8_t *bytes, size_t capacity);
+
+/* Sequences, ticks and views are 16 bits on the wire: widened against the newest sequence seen of this session
+ * and the server's current tick S[tick]. */
+enum arb_decode arb_input_packet_decode(const uint8_t *bytes, size_t size, arb_sequence near_sequence,
+                                        arb_tick near_tick, struct arb_input_packet *out);
+
+/* ---- SNAPSHOT ------------------------------------------------------------------------------------------- */
+
+/* One group of chunks shares this header; the bits of all payloads in index order are one stream. */
+struct arb_snapshot_header {
+    uint16_t id;                 /* low 16 bits */
+    uint16_t tick;               /* published tick, low 16 bits */
+    uint16_t confirmed_tick;     /* low 16 bits */
+    uint16_t last_sequence;      /* newest input of this client that was consumed, low 16 */
+    int8_t buffer_ticks;         /* worst lead of this client's inputs since the last snapshot, in ticks: how
+                                    many ticks before its own an input arrived; negative: late */
+    uint8_t control;             /* control number */
+    struct arb_key controlled;   /* the entity this client controls, or none */
+    uint8_t chunk_index, chunk_count;
+};
+
+struct arb_chunk {
+    struct arb_snapshot_header header;
+    const uint8_t *payload; /* into the decoded datagram */
+    uint16_t payload_bytes;
+};
+
+size_t arb_chunk_encode(const struct arb_chunk *chunk, uint8_t *bytes, size_t capacity);
+enum arb_decode arb_chunk_decode(const uint8_t *bytes, size_t size, struct arb_chunk *out);
+
+/* The stream of a full snapshot: own part (when controlled), entity count, entities ascending by key. */
+struct arb_own_part {
+    uint32_t starved_ticks;   /* of this session, wraps at 2^16 on the wire */
+    uint32_t outside_changes; /* changes of own state that its own step did not make, same */
+    const void *own;          /* struct arb_own, coded by the mover's table */
+};
+
+/* Encodes entities[0..count) (indices into frame, ascending) and the own part (NULL: none). Returns bytes used,
+ * 0 when it does not fit `capacity`; *fitted is how many entities went in when it did not fit: the encoder stops
+ * at an entity boundary, so the first *fitted entities are a valid stream. */
+size_t arb_snapshot_encode(const struct arb_schema *schema, const struct arb_fields *own_fields,
+                           const struct arb_own_part *own, const struct arb_frame *frame,
+                           const uint32_t *entities, uint32_t count, uint8_t *bytes, size_t capacity,
+                           uint32_t *fitted);
+
+/* Decodes into `frame` (arrays of the caller with the given capacities) and *own (own->own points to the
+ * caller's struct). *has_own tells whether there was an own part. All checks of spec/replication.md "Chunks":
+ * every record decodes, no key twice, bodies whole, values in range. */
+enum arb_decode arb_snapshot_decode(const struct arb_schema *schema,
+                                    const struct arb_fields *own_fields, const uint8_t *bytes,
+                                    size_t size, struct arb_frame *frame, uint32_t entity_capacity,
+                                    uint32_t point_capacity, void *own, struct arb_own_part *own_part,
+                                    bool *has_own);
+
+/* ---- Chunk assembly (receiver) --------------------------------------------------------------------------- */
+
+enum arb_assembly_result {
+    ARB_ASSEMBLY_WAITING,   /* taken, more are missing */
+    ARB_ASSEMBLY_COMPLETE,  /* the group is whole: assembly->bytes[0..size) */
+    ARB_ASSEMBLY_DUPLICATE, /* identical again: ignored */
+    ARB_ASSEMBLY_STALE,     /* not newer than the last committed, or of an older or dead group */
+    ARB_ASSEMBLY_CONFLICT,  /* same index other bytes, or other metadata: the group is dead */
+};
+
+struct arb_assembly {
+    struct arb_snapshot_header header; /* of the group in assembly */
+    bool active, dead;
+    bool committed_any;
+    uint16_t committed_id;             /* newest committed */
+    uint64_t present;                  /* bit per chunk */
+    uint16_t chunk_size[ARB_CHUNKS_MAX];
+    uint32_t chunk_capacity;           /* bytes per chunk in `storage` */
+    uint8_t *storage;                  /* ARB_CHUNKS_MAX * chunk_capacity, caller's */
+    uint8_t *bytes;                    /* the whole stream when complete, caller's, same size */
+    size_t size;
+};
+
+void arb_assembly_init(struct arb_assembly *assembly, uint8_t *storage, uint8_t *bytes,
+                       uint32_t chunk_capacity);
+enum arb_assembly_result arb_assembly_add(struct arb_assembly *assembly,
+                                          const struct arb_chunk *chunk);
+/* Call after a complete group was decoded: good groups advance committed_id, bad ones are dead. */
+void arb_assembly_finish(struct arb_assembly *assembly, bool committed);
+
+/* ---- EVENT ------------------------------------------------------------------------------------------------- */
+
+/* value, name, struct suffix, text */
+#define ARB_EVENT_MAP(X)                                                                           \
+    X(1, PLAYER, player, "a player joined, left or changed team")                                  \
+    X(2, REBIND, rebind, "which entity this client controls now")                                  \
+    X(3, DEATH, death, "a character died")                                                         \
+    X(4, HIT, hit, "a shot hit (to shooter and victim)")                                           \
+    X(5, SCORE, score, "a player's score line changed")                                            \
+    X(6, PHASE, phase, "the match went into another phase")                                        \
+    X(7, RESULT, result, "the match ended")
+
+enum arb_event_kind {
+#define X(value, name, suffix, text) ARB_EVENT_##name = value,
+    ARB_EVENT_MAP(X)
+#undef X
+};
+
+enum arb_phase { ARB_PHASE_WAITING, ARB_PHASE_COUNTDOWN, ARB_PHASE_LIVE, ARB_PHASE_RESULT, ARB_PHASE_ENDED };
+
+/* cause of a death */
+enum arb_cause { ARB_CAUSE_SHOT, ARB_CAUSE_WALL, ARB_CAUSE_HEAD, ARB_CAUSE_BODY, ARB_CAUSE_LEFT };
+
+enum arb_end_reason { ARB_END_TIME, ARB_END_SCORE, ARB_END_ABORTED, ARB_END_NOBODY, ARB_END_EMPTY };
+/* "time", "score", "aborted", "nobody", "empty": as in the result file. */
+const char *arb_end_reason_text(enum arb_end_reason reason);
+
+#define ARB_NO_SLOT 0xFFFFU
+
+struct arb_event {
+    uint32_t tick; /* low 32 bits of the published tick */
+    uint8_t kind;  /* enum arb_event_kind */
+    union {
+        struct arb_event_player {
+            uint16_t slot;
+            uint8_t present; /* 1 joined or there, 0 left */
+            uint8_t team;
+            uint64_t player_id;
+            char name[ARB_NAME_BYTES];
+        } player;
+        struct arb_event_rebind {
+            struct arb_key key; /* none: no character */
+            uint8_t control;
+        } rebind;
+        struct arb_event_death {
+            struct arb_key victim;
+            uint16_t victim_slot, killer_slot; /* killer ARB_NO_SLOT: nobody */
+            uint8_t cause;
+        } death;
+        struct arb_event_hit {
+            struct arb_key victim;
+            uint16_t shooter_slot, victim_slot;
+            uint16_t damage; /* points */
+            uint8_t part;
+            float x, y;      /* m, where it hit */
+        } hit;
+        struct arb_event_score {
+            uint16_t slot;
+            int32_t score;
+            uint16_t kills, deaths, deaths_by_nobody;
+        } score;
+        struct arb_event_phase {
+            uint8_t phase; /* enum arb_phase */
+            uint8_t round; /* from 1 */
+            uint32_t end_tick; /* low 32 bits of the tick at which it ends; 0: open */
+        } phase;
+        struct arb_event_result {
+            uint8_t reason; /* enum arb_end_reason */
+            uint16_t winner_slot; /* ARB_NO_SLOT: draw */
+            uint8_t winner_team;  /* 0: none */
+        } result;
+    };
+};
+
+size_t arb_event_encode(const struct arb_event *event, uint8_t *bytes, size_t capacity);
+enum arb_decode arb_event_decode(const uint8_t *bytes, size_t size, struct arb_event *out);
+
+/* ---- table-driven messages ----------------------------------------------------------------------------- */
+
+extern const struct arb_fields arb_hello_fields, arb_refused_fields, arb_ping_fields,
+    arb_pong_fields, arb_counts_fields;
+
+/* Type byte, then the struct by its table; 0 when it does not fit. */
+size_t arb_message_encode(enum arb_message_type type, const struct arb_fields *fields,
+                          const void *message, uint8_t *bytes, size_t capacity);
+enum arb_decode arb_message_decode(enum arb_message_type type, const struct arb_fields *fields,
+                                   const uint8_t *bytes, size_t size, void *out);
+
+#endif
