@@ -1,0 +1,76 @@
+/* The configuration of a process: option table, strict JSON, environment, --set, printing, schema; and the map
+ * file (map_load). Starts nothing. Errors carry file, line, column, JSON path and what is allowed.
+ */
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#include "server/match/match_config.h"
+#include "server/world/map.h"
+#include "shared/base/arb_arena.h"
+#include "shared/base/arb_result.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { CONFIG_ERROR_BYTES = 1024, CONFIG_PATH_BYTES = 256, CONFIG_MODES_MAX = 8 };
+
+struct config {
+    char mode[32];                  /* match.mode */
+    char map[CONFIG_PATH_BYTES];    /* match.map as given: relative to the configuration file's folder */
+    char map_path[CONFIG_PATH_BYTES]; /* resolved */
+    char result_path[CONFIG_PATH_BYTES]; /* match.result_path; "": none is written */
+    struct match_config match;
+    struct {
+        char address[64];           /* numeric */
+        int32_t port;               /* 0: any free one */
+        int32_t max_sessions;       /* 0: match.max_players + 16 */
+        int32_t messages_per_tick;
+    } net;
+    struct {
+        int32_t mode;               /* CHOICE open */
+        bool open_anywhere;
+        int32_t timeout_ms;
+    } auth;
+    struct {
+        int32_t level;              /* CHOICE error|warn|info|debug */
+        int32_t format;             /* CHOICE auto|json|plain */
+    } log;
+    struct {
+        int32_t grace_s;            /* shutdown.grace_s */
+        int32_t on_term;            /* CHOICE finish|abort */
+    } shutdown;
+    void *mode_params[CONFIG_MODES_MAX]; /* parallel to rules_modes (server/rules) */
+};
+
+struct config_error {
+    char text[CONFIG_ERROR_BYTES]; /* one line: file:line:column: path: what; allowed: ... */
+};
+
+/* Modes' option rows are handed in, so that config includes no rules. */
+struct config_mode {
+    const char *name;
+    const struct option *options;
+    size_t option_count;
+    size_t params_bytes;
+};
+
+/* Defaults, then the file (NULL: none), then the environment ARBITER_SECTION_KEY, then the --set texts "path=value".
+ * Warnings (unknown ARBITER_*) go through `warn` (may be NULL). Mode params come from the arena. */
+enum arb_result config_load(struct config *config, struct arb_arena *arena,
+                            const struct config_mode *modes, size_t mode_count, const char *file,
+                            char *const *environment, const char *const *sets, size_t set_count,
+                            void (*warn)(const char *text), struct config_error *error);
+
+/* Effective configuration as JSON that config_load reads back to the same. */
+void config_print(const struct config *config, const struct config_mode *modes, size_t mode_count,
+                  FILE *out);
+/* JSON Schema (2020-12) from the same table. */
+void config_print_schema(const struct config_mode *modes, size_t mode_count, FILE *out);
+/* Markdown table of all options, for config/README.md (a test compares). */
+void config_print_options(const struct config_mode *modes, size_t mode_count, FILE *out);
+
+/* Loads a Tiled map (.tmj). All memory from the arena. Errors name layer and object, file:line:column. */
+enum arb_result map_load(struct map *map, struct arb_arena *arena, const char *path,
+                         struct config_error *error);
+
+#endif

@@ -1,0 +1,72 @@
+/* One match as a pure machine: world + inputs -> world, with stages 1 and 9 at its edges (spec/simulation.md).
+ * No socket, no clock, no thread: the daemon, the simulator and the tests drive the same code. All memory comes from the
+ * arena at creation.
+ */
+#ifndef MATCH_H
+#define MATCH_H
+
+#include "server/match/match_config.h"
+#include "server/match/port.h"
+#include "server/rules/rules.h"
+
+enum tick_mode {
+    TICK_LIVE,  /* stages 1 to 9 */
+    TICK_RERUN, /* stages 2 to 8: benches, replay, later rollback */
+};
+
+struct match;
+
+/* `params` (of rules->params_bytes), `map` and `geometry` must outlive the match. match_id: 16 random bytes; the seed must be
+ * set by the caller. */
+struct match *match_create(struct arb_arena *arena, const struct match_config *config,
+                           const struct rules *rules, const void *params, const struct map *map,
+                           const struct arb_geometry *geometry, const uint8_t match_id[16],
+                           const struct match_port *port);
+void match_destroy(struct match *match);
+
+/* One tick; about a page, in tick.c. */
+void tick_run(struct match *match, enum tick_mode mode);
+
+arb_tick match_tick(const struct match *match); /* S[tick] */
+/* Checksum of the state as committed by the newest tick. */
+uint64_t match_checksum(const struct match *match);
+enum arb_phase match_phase(const struct match *match);
+/* Result is final and everyone was told; the process may write it and end. */
+bool match_ended(const struct match *match);
+/* Ends the match at the next tick with that reason. */
+void match_abort(struct match *match, enum arb_end_reason reason);
+const struct world *match_world(const struct match *match);
+const struct rewind *match_rewind(const struct match *match);
+uint32_t match_present_count(const struct match *match);
+
+/* Bench and test doors: a player without a session, and its input for the coming tick (TICK_RERUN). */
+uint16_t match_add_player(struct match *match, const char *name);
+void match_set_input(struct match *match, uint16_t slot, const struct arb_input *input);
+
+/* One line per player who ever played. */
+struct match_result_player {
+    uint64_t player_id;
+    char name[ARB_NAME_BYTES];
+    uint8_t team;
+    int32_t score;
+    uint32_t kills, deaths, deaths_by_nobody;
+};
+
+struct match_result {
+    uint8_t match_id[16];
+    char mode[ARB_NAME_BYTES];
+    uint64_t seed;
+    arb_tick ticks;          /* ticks run */
+    enum arb_end_reason end_reason;
+    uint64_t checksum;
+    uint32_t player_count;
+    struct match_result_player players[ARB_PLAYERS_MAX]; /* in order of player id */
+};
+
+/* Meaningful once match_ended. */
+void match_get_result(const struct match *match, struct match_result *out);
+
+/* Counted of a player's session; see struct arb_counts. */
+void match_get_counts(const struct match *match, uint16_t slot, struct arb_counts *out);
+
+#endif

@@ -1,0 +1,52 @@
+/* Sessions on the server side: who is connected, what they said, limits (spec/security.md). Knows peers and
+ * bytes, never entities. Fills the match's port. Time is an argument. The same code runs on UDP and in the
+ * simulated network.
+ */
+#ifndef NET_H
+#define NET_H
+
+#include "server/match/port.h"
+#include "shared/base/arb_arena.h"
+#include "shared/transport/arb_net.h"
+
+struct net_config {
+    uint32_t session_capacity;     /* players and those who are about to be refused */
+    uint32_t messages_per_tick;    /* per session; more are dropped and counted */
+    uint32_t bad_messages_max;     /* of one session before it is disconnected */
+    uint32_t hello_timeout_ms;     /* connected and silent for so long: cut */
+};
+
+/* Per reason and in total, for log and metrics. */
+struct net_counters {
+    uint64_t messages;
+    uint64_t refused[ARB_DECODE_REASONS]; /* by enum arb_decode */
+    uint64_t over_limit;                  /* more messages in a tick than allowed */
+    uint64_t versions_refused, cut_offenders, cut_silent;
+};
+
+struct net;
+
+/* Takes ownership of the transport endpoint. */
+struct net *net_create(struct arb_arena *arena, const struct net_config *config,
+                       struct arb_net *transport);
+void net_destroy(struct net *net);
+
+/* Reads the socket and decodes into the sessions' inboxes; answers pings at once. next_tick and fraction
+ * (1/65536) say where the clock stands: see struct arb_pong. Flushes what it answered. */
+void net_receive(struct net *net, uint64_t now_ns, arb_tick next_tick, uint16_t fraction);
+
+/* The port for match_create. */
+struct match_port net_port(struct net *net);
+
+/* No new sessions from now on: they are refused with that reason. */
+void net_close_door(struct net *net, enum arb_refusal reason);
+/* Tells everybody and disconnects after delivery. */
+void net_end_all(struct net *net, enum arb_refusal reason);
+uint32_t net_session_count(const struct net *net);
+const struct net_counters *net_counters(const struct net *net);
+struct arb_net *net_transport(struct net *net);
+/* Text of a session's address, for the log. */
+void net_session_address(const struct net *net, struct port_session session,
+                         char text[ARB_NET_ADDRESS_TEXT]);
+
+#endif

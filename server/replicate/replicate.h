@@ -1,0 +1,61 @@
+/* Turns the newest published frame into one snapshot per client and hands it to the port (stage 9). Reads frames
+ * from rewind, visible sets from interest; owns what each client has been sent (its ring of sent snapshots) and its budget. Never reads
+ * the live world.
+ */
+#ifndef REPLICATE_H
+#define REPLICATE_H
+
+#include "server/interest/interest.h"
+#include "server/match/port.h"
+#include "shared/move/arb_own.h"
+
+struct replicate_config {
+    const struct arb_schema *schema;
+    uint32_t client_capacity;
+    uint32_t tick_rate;
+    uint32_t interval_ticks;
+    uint32_t chunk_payload_bytes;
+    uint32_t budget_bytes_per_s;
+    uint32_t entity_capacity;
+};
+
+/* Counted per client since its session began. */
+struct replicate_counts {
+    uint64_t snapshots, chunks, bytes;
+    uint64_t deferred;      /* entities that a snapshot had no room for; they come first in the next */
+    uint64_t bad_acks;      /* of snapshots never sent */
+};
+
+/* What the match knows of one client at this tick. */
+struct replicate_client {
+    struct port_session session;
+    uint16_t client;                 /* index, = player slot */
+    const struct arb_own *own;       /* NULL without a character */
+    struct arb_key controlled;
+    uint8_t control;
+    uint32_t starved_ticks, outside_changes;
+    arb_sequence last_sequence;
+    int32_t buffer_ticks;            /* worst lead since the last snapshot */
+};
+
+struct replicate;
+struct replicate *replicate_create(struct arb_arena *arena, const struct replicate_config *config);
+
+/* A new session in that place: ids go on from a fresh start, nothing acknowledged. */
+void replicate_reset(struct replicate *replicate, uint16_t client);
+/* From an input packet: newest committed snapshot and mask. */
+void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapshot, uint32_t mask);
+
+/* Encodes and puts one snapshot of `frame`; `visible` are indices into frame->entities, ascending. What does not fit the budget or
+ * the chunk limit waits by priority (distance to the eye, time since last sent) and is counted. */
+void replicate_send(struct replicate *replicate, const struct replicate_client *client,
+                    const struct arb_frame *frame, arb_tick confirmed_tick, struct arb_vec2 eye,
+                    const uint32_t *visible, uint32_t count, const struct match_port *port);
+/* Counts an event's bytes against the budget. */
+void replicate_spend(struct replicate *replicate, uint16_t client, size_t bytes);
+/* Once per frame before the first replicate_send of a tick: forgets the shared encodes. */
+void replicate_begin(struct replicate *replicate, const struct arb_frame *frame);
+
+const struct replicate_counts *replicate_counts(const struct replicate *replicate, uint16_t client);
+
+#endif
