@@ -36,6 +36,7 @@ struct world_head {
     uint8_t end_reason;         /* enum arb_end_reason, meaningful in RESULT and ENDED */
     uint8_t ended_early;        /* the mode asked for the end of the round (score limit) */
     uint32_t live_ticks;        /* ticks spent in LIVE so far */
+    uint32_t removed_count;     /* marked for removal in this stage 7 */
     uint32_t reserved;
 };
 
@@ -61,7 +62,7 @@ struct world_player {
     uint8_t presence;           /* enum world_presence */
     uint8_t team;               /* 0: none */
     uint8_t control;            /* control number, +1 per rebind */
-    uint8_t reserved[3];
+    uint8_t reserved[7];
     int32_t values[WORLD_VALUES]; /* the mode's own numbers */
 };
 
@@ -158,6 +159,11 @@ void world_body_advance(struct world *world, uint16_t body, struct arb_vec2 from
 uint32_t world_body_count(const struct world *world, uint16_t body);
 struct arb_vec2 world_body_point(const struct world *world, uint16_t body, uint32_t index,
                                  struct arb_vec2 head);
+
+_Static_assert(sizeof(struct world_head) == 136, "no padding");
+_Static_assert(sizeof(struct world_player) == 248, "no padding");
+_Static_assert(sizeof(struct world_entity) == 72, "no padding");
+_Static_assert(sizeof(struct world_body) == 24, "no padding");
 
 static inline struct arb_rng *world_stream(struct world *world, enum world_stream stream)
 {

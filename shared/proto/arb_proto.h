@@ -5,6 +5,7 @@
 #ifndef ARB_PROTO_H
 #define ARB_PROTO_H
 
+#include "shared/base/arb_bits.h"
 #include "shared/base/arb_field.h"
 #include "shared/base/arb_input.h"
 #include "shared/base/arb_shape.h"
@@ -54,6 +55,9 @@ enum arb_message_type {
 /* Type of a message, 0 when empty or unknown. */
 int arb_message_type(const uint8_t *bytes, size_t size);
 
+/* Texts of the wire are UTF-8 without control characters (U+0000..U+001F, U+007F..U+009F). `size` without the NUL. */
+bool arb_proto_text_valid(const char *text, size_t size);
+
 /* ---- HELLO, REFUSED, PING, PONG, COUNTS: fixed tables ------------------------------------------------ */
 
 struct arb_hello {
@@ -61,6 +65,10 @@ struct arb_hello {
     uint64_t schema_hash; /* arb_proto_schema_hash() */
     char name[ARB_NAME_BYTES];
 };
+
+/* Version and hash stand first in the HELLO of every version, so that a server of another one can name them: reads
+ * these two only. False: not a HELLO, or shorter than that. */
+bool arb_hello_peek(const uint8_t *bytes, size_t size, uint16_t *version, uint64_t *schema_hash);
 
 enum arb_refusal {
     ARB_REFUSED_VERSION = 1, /* protocol version or schema hash differs */
@@ -136,10 +144,40 @@ struct arb_part {
     const uint8_t *bytes; /* into the decoded datagram */
 };
 
-enum { ARB_PART_PAYLOAD_MAX = 1100 };
+enum {
+    ARB_PART_PAYLOAD_MAX = 1100,
+    ARB_PARTS_MAX = (ARB_LONG_MESSAGE_BYTES_MAX + ARB_PART_PAYLOAD_MAX - 1) / ARB_PART_PAYLOAD_MAX,
+};
+
+/* Parts that a long message of `size` bytes (1..ARB_LONG_MESSAGE_BYTES_MAX) is sent in. */
+uint16_t arb_part_count(size_t size);
+/* Part `index` of it, as arb_part_encode takes it; points into `bytes`. */
+struct arb_part arb_part_cut(const uint8_t *bytes, size_t size, uint16_t message, uint16_t index);
 
 size_t arb_part_encode(const struct arb_part *part, uint8_t *bytes, size_t capacity);
 enum arb_decode arb_part_decode(const uint8_t *bytes, size_t size, struct arb_part *out);
+
+/* Receiver of parts: one long message at a time, in order, into memory of the caller. */
+struct arb_parts {
+    uint8_t *bytes;    /* caller's, `capacity` bytes */
+    size_t capacity;
+    size_t size;       /* got so far; whole when ARB_PARTS_COMPLETE was returned */
+    uint16_t message;  /* number of the newest message */
+    uint16_t next;     /* index expected; 0: between two messages */
+    uint16_t count;
+    bool started;      /* a first part came once: numbers go up by one from there */
+};
+
+enum arb_parts_result {
+    ARB_PARTS_WAITING,  /* taken, more follow */
+    ARB_PARTS_COMPLETE, /* bytes[0..size) is the message, until the next part is added */
+    ARB_PARTS_BROKEN,   /* not the part that comes next: the sender is no server of ours, disconnect */
+    ARB_PARTS_TOO_LONG, /* more than `capacity` bytes: as above */
+};
+
+void arb_parts_init(struct arb_parts *parts, uint8_t *bytes, size_t capacity);
+/* After an error what was collected is dropped, and every part but the first of the next message is an error too. */
+enum arb_parts_result arb_parts_add(struct arb_parts *parts, const struct arb_part *part);
 
 /* ---- INPUT ---------------------------------------------------------------------------------------------- */
 
@@ -149,10 +187,15 @@ struct arb_input_packet {
     uint8_t has_ack;
     uint32_t ack_mask;         /* bit i: snapshot ack - 1 - i was committed too */
     uint8_t count;             /* 0..ARB_INPUTS_PER_PACKET_MAX; 0: a bare acknowledgement */
+    uint8_t older_count;       /* the first so many of them were made under an earlier control number: the
+                                  server counts their edges and steps with a neutral input (aim kept), and the
+                                  client's prediction does the same; 0..count */
     struct arb_input inputs[ARB_INPUTS_PER_PACKET_MAX]; /* sequences ascending by 1, ticks ascending */
 };
 
-/* 0 when it does not fit. Unchanged inputs cost one bit. */
+/* 0 when it does not fit, or two ticks in a row are more than 65,535 apart. Unchanged inputs (buttons, move, aim,
+ * muzzle fraction as before, no edge, next tick) cost one bit while fire is neither held nor pressed; only with fire
+ * does the view travel, else it is decoded as zeros. -128 of a move travels as -127. */
 size_t arb_input_packet_encode(const struct arb_input_packet *packet, uint8_t *bytes, size_t capacity);
 
 /* Sequences, ticks and views are 16 bits on the wire: widened against the newest sequence seen of this session
@@ -169,7 +212,8 @@ struct arb_snapshot_header {
     uint16_t confirmed_tick;     /* low 16 bits */
     uint16_t last_sequence;      /* newest input of this client that was consumed, low 16 */
     int8_t buffer_ticks;         /* worst lead of this client's inputs since the last snapshot, in ticks: how
-                                    many ticks before its own an input arrived; negative: late */
+                                    many ticks before its own an input arrived; negative: late; 127: no
+                                    new input arrived since then */
     uint8_t control;             /* control number */
     struct arb_key controlled;   /* the entity this client controls, or none */
     uint8_t chunk_index, chunk_count;
@@ -199,9 +243,48 @@ size_t arb_snapshot_encode(const struct arb_schema *schema, const struct arb_fie
                            const uint32_t *entities, uint32_t count, uint8_t *bytes, size_t capacity,
                            uint32_t *fitted);
 
+/* The same in pieces, so that what one entity costs is paid once per tick and shared by all clients: its record (all
+ * but the key, which is coded against the entity before it) is encoded once and then copied into every stream. */
+
+/* Appends the record of `entity`, an entity of `frame`. */
+void arb_entity_encode(const struct arb_schema *schema, const struct arb_frame *frame,
+                       const struct arb_published *entity, struct arb_bit_writer *writer);
+/* Bits that no record of an entity of this schema with a body of `points` exceeds. */
+size_t arb_entity_bits_max(const struct arb_schema *schema, uint32_t points);
+
+/* Records of all entities of a frame. */
+struct arb_records {
+    uint8_t *bytes;      /* caller's, arb_records_bytes_max of them suffice */
+    size_t capacity;
+    uint32_t *first_bit; /* caller's, one more than entities: record i is the bits first_bit[i]..first_bit[i + 1] */
+};
+size_t arb_records_bytes_max(const struct arb_schema *schema, uint32_t entity_capacity,
+                             uint32_t point_capacity);
+/* False when `capacity` is too small. */
+bool arb_records_encode(const struct arb_schema *schema, const struct arb_frame *frame,
+                        struct arb_records *records);
+
+enum { ARB_SNAPSHOT_KEY_BITS_MAX = 36 }; /* of an entity in the stream, on top of its record */
+
+struct arb_snapshot_writer {
+    struct arb_bit_writer bits;
+    size_t count_bit; /* where the entity count stands */
+    uint32_t count;
+    struct arb_key last;
+};
+
+/* `own` NULL: no own part. */
+void arb_snapshot_begin(struct arb_snapshot_writer *writer, const struct arb_fields *own_fields,
+                        const struct arb_own_part *own, uint8_t *bytes, size_t capacity);
+/* Keys ascending, ids never twice. False: it did not fit, the stream is as before and others may be tried. */
+bool arb_snapshot_add(struct arb_snapshot_writer *writer, struct arb_key key,
+                      const struct arb_records *records, uint32_t index);
+/* Bytes used; 0: not even the own part fitted. */
+size_t arb_snapshot_end(struct arb_snapshot_writer *writer);
+
 /* Decodes into `frame` (arrays of the caller with the given capacities) and *own (own->own points to the
  * caller's struct). *has_own tells whether there was an own part. All checks of spec/replication.md "Chunks":
- * every record decodes, no key twice, bodies whole, values in range. */
+ * every record decodes, no key twice, bodies whole, values in range. frame->tick is left alone: the header has it. */
 enum arb_decode arb_snapshot_decode(const struct arb_schema *schema,
                                     const struct arb_fields *own_fields, const uint8_t *bytes,
                                     size_t size, struct arb_frame *frame, uint32_t entity_capacity,
@@ -220,7 +303,8 @@ enum arb_assembly_result {
 
 struct arb_assembly {
     struct arb_snapshot_header header; /* of the group in assembly */
-    bool active, dead;
+    bool active, dead;                 /* `header` names a group; it got its verdict or conflicted */
+    bool complete;                     /* waits for arb_assembly_finish */
     bool committed_any;
     uint16_t committed_id;             /* newest committed */
     uint64_t present;                  /* bit per chunk */
@@ -311,6 +395,9 @@ struct arb_event {
         } result;
     };
 };
+
+/* The table of a kind's own struct; NULL when the kind is unknown. */
+const struct arb_fields *arb_event_fields(uint8_t kind);
 
 size_t arb_event_encode(const struct arb_event *event, uint8_t *bytes, size_t capacity);
 enum arb_decode arb_event_decode(const uint8_t *bytes, size_t size, struct arb_event *out);
