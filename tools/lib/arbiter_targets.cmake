@@ -1,0 +1,50 @@
+# How a folder of sources becomes a target. Include root is the top of the repository.
+
+add_library(arbiter_warnings INTERFACE)
+target_compile_options(arbiter_warnings INTERFACE
+    -Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -Werror)
+target_include_directories(arbiter_warnings INTERFACE "${PROJECT_SOURCE_DIR}")
+
+function(arbiter_sources out)
+    set(found)
+    foreach(pattern IN LISTS ARGN)
+        file(GLOB more CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${pattern}")
+        list(APPEND found ${more})
+    endforeach()
+    set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# arbiter_library(NAME FOLDERS a b LINKS x y): a static library of all C files of the folders.
+function(arbiter_library name)
+    cmake_parse_arguments(arg "" "" "FOLDERS;LINKS" ${ARGN})
+    list(TRANSFORM arg_FOLDERS APPEND "/*.c" OUTPUT_VARIABLE patterns)
+    arbiter_sources(sources ${patterns})
+    if(sources)
+        add_library(${name} STATIC ${sources})
+        target_link_libraries(${name} PRIVATE arbiter_warnings PUBLIC ${arg_LINKS})
+    else()
+        add_library(${name} INTERFACE)
+        target_link_libraries(${name} INTERFACE ${arg_LINKS})
+    endif()
+endfunction()
+
+# arbiter_program(NAME SOURCES files LINKS x y): an executable, optimised at link time where that is on.
+function(arbiter_program name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE arbiter_warnings ${arg_LINKS})
+    if(ARBITER_LTO)
+        target_link_options(${name} PRIVATE -flto=auto -O2)
+    endif()
+endfunction()
+
+# The sources of a project that is built here but is not ours: no warnings.
+function(arbiter_foreign_library name)
+    cmake_parse_arguments(arg "" "DIR" "SOURCES" ${ARGN})
+    if(NOT EXISTS "${arg_DIR}/include")
+        message(FATAL_ERROR "No sources in ${arg_DIR}: run tools/deps first.")
+    endif()
+    add_library(${name} STATIC ${arg_SOURCES})
+    target_compile_options(${name} PRIVATE -w)
+    target_include_directories(${name} SYSTEM PUBLIC "${arg_DIR}/include")
+endfunction()
