@@ -31,7 +31,9 @@ arb_tick match_tick(const struct match *match); /* S[tick] */
 /* Checksum of the state as committed by the newest tick. */
 uint64_t match_checksum(const struct match *match);
 enum arb_phase match_phase(const struct match *match);
-/* Result is final and everyone was told; the process may write it and end. */
+/* The result is final (match_get_result): it can be written now, nothing after changes it. */
+bool match_decided(const struct match *match);
+/* The result phase is over too: the process may end. */
 bool match_ended(const struct match *match);
 /* Ends the match at the next tick with that reason. */
 void match_abort(struct match *match, enum arb_end_reason reason);
@@ -39,8 +41,9 @@ const struct world *match_world(const struct match *match);
 const struct rewind *match_rewind(const struct match *match);
 uint32_t match_present_count(const struct match *match);
 
-/* Bench and test doors: a player without a session, and its input for the coming tick (TICK_RERUN). */
-uint16_t match_add_player(struct match *match, const char *name);
+/* Bench and test doors: a player without a session (joins in the next tick, in the lowest free slot), and its input for
+ * the coming ticks: it is applied as given, edges too, until another one is set. */
+void match_add_player(struct match *match, const char *name);
 void match_set_input(struct match *match, uint16_t slot, const struct arb_input *input);
 
 /* One line per player who ever played. */
@@ -63,7 +66,7 @@ struct match_result {
     struct match_result_player players[ARB_PLAYERS_MAX]; /* in order of player id */
 };
 
-/* Meaningful once match_ended. */
+/* Only once match_decided (asserted). */
 void match_get_result(const struct match *match, struct match_result *out);
 
 /* Counted of a player's session; see struct arb_counts. */

@@ -1,0 +1,148 @@
+/* Reliable messages of stage 9: the welcome of a new session, then the events of this tick in the order in which
+ * they happened, then the counts. */
+#include "server/match/match_internal.h"
+
+#include "shared/base/arb_assert.h"
+
+#include <string.h>
+
+enum { COUNTS_EVERY_S = 1, WELCOME_FIXED_BYTES = 1024, SHAPE_BYTES = 8 + 8 * ARB_SHAPE_POINTS_MAX };
+
+size_t announce_scratch_bytes(const struct arb_geometry *geometry)
+{
+    return WELCOME_FIXED_BYTES + SHAPE_BYTES * arb_geometry_shape_count(geometry);
+}
+
+static void put(struct match *match, uint16_t slot, const uint8_t *bytes, size_t size)
+{
+    const struct match_seat *seat = &match->seats[slot];
+    ARB_ASSERT(size > 0);
+    if (seat->seated && seat->has_session) {
+        match->port.put(match->port.owner, seat->session, PORT_CHANNEL_RELIABLE, bytes, size);
+        replicate_spend(match->replicate, slot, size);
+    }
+}
+
+static void put_event(struct match *match, uint16_t slot, const struct arb_event *event)
+{
+    uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+    put(match, slot, bytes, arb_event_encode(event, bytes, sizeof bytes));
+}
+
+static struct arb_event player_event(const struct match *match, uint16_t slot)
+{
+    const struct world_player *player = &match->world.players[slot];
+    struct arb_event event = {.kind = ARB_EVENT_PLAYER};
+    event.player.slot = slot;
+    event.player.present = player->presence == WORLD_PRESENT;
+    event.player.team = player->team;
+    event.player.player_id = player->player_id;
+    memcpy(event.player.name, player->name, sizeof event.player.name);
+    return event;
+}
+
+void announce_player(struct match *match, uint16_t slot, uint16_t to)
+{
+    struct arb_event event = player_event(match, slot);
+    rules_emit(&match->context, to, ARB_NO_SLOT, &event);
+}
+
+/* The shapes are the geometry's own array in order; proto wants them contiguous. */
+static void put_welcome(struct match *match, uint16_t slot)
+{
+    const struct world_player *player = &match->world.players[slot];
+    struct arb_welcome welcome = {
+        .player_id = player->player_id,
+        .player_slot = slot,
+        .player_capacity = match->world.head->player_capacity,
+        .tick = (uint32_t)match->world.head->tick,
+        .tick_rate = (uint16_t)match->config.tick_rate,
+        .snapshot_interval_ticks = (uint8_t)match->config.snapshot_interval_ticks,
+        .input_delay_ticks = (uint8_t)match->config.input_delay_ticks,
+        .input_buffer_ticks = (uint8_t)match->config.input_buffer_ticks,
+        .map_hash = arb_geometry_hash(match->geometry),
+        .bounds = arb_geometry_bounds(match->geometry),
+        .shape_count = (uint32_t)arb_geometry_shape_count(match->geometry),
+        .params = &match->move,
+    };
+    if (welcome.shape_count > 0) {
+        welcome.shapes = arb_geometry_shape(match->geometry, 0);
+    }
+    memcpy(welcome.match_id, match->match_id, sizeof welcome.match_id);
+    strncpy(welcome.mode, match->rules->name, sizeof welcome.mode - 1);
+    put(match, slot, match->scratch,
+        arb_welcome_encode(&welcome, &arb_move_param_fields, match->scratch, match->scratch_bytes));
+}
+
+/* What earlier events said, as it stands at the end of this tick: so a new session skips this tick's
+ * announcements to everyone. */
+static void put_standing(struct match *match, uint16_t slot)
+{
+    const struct world *world = &match->world;
+    uint32_t tick = (uint32_t)(world->head->tick - 1);
+    for (uint16_t other = 0; other < world->head->player_capacity; other++) {
+        const struct world_player *player = &world->players[other];
+        if (player->presence == WORLD_ABSENT) {
+            continue;
+        }
+        struct arb_event event = player_event(match, other);
+        event.tick = tick;
+        put_event(match, slot, &event);
+        struct arb_event score = {.kind = ARB_EVENT_SCORE, .tick = tick};
+        score.score = (struct arb_event_score){other, player->score, player->kills, player->deaths,
+                                               player->deaths_by_nobody};
+        put_event(match, slot, &score);
+    }
+    struct arb_event phase = {.kind = ARB_EVENT_PHASE, .tick = tick};
+    phase.phase = (struct arb_event_phase){world->head->phase, world->head->round,
+                                           (uint32_t)world->head->phase_end_tick};
+    put_event(match, slot, &phase);
+}
+
+static void put_tick_event(struct match *match, const struct rules_event *event)
+{
+    if (event->to == ARB_NO_SLOT) {
+        for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+            if (!match->seats[slot].needs_welcome) {
+                put_event(match, slot, &event->event);
+            }
+        }
+        return;
+    }
+    put_event(match, event->to, &event->event);
+    if (event->also != ARB_NO_SLOT && event->also != event->to) {
+        put_event(match, event->also, &event->event);
+    }
+}
+
+/* Once a second, spread over the players; and once more, final, in the tick that decided the match. */
+static void put_counts(struct match *match, uint16_t slot, bool final)
+{
+    uint32_t every = COUNTS_EVERY_S * (uint32_t)match->config.tick_rate;
+    if (final || (match->world.head->tick + slot) % every == 0) {
+        uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+        put(match, slot, bytes,
+            arb_message_encode(ARB_MESSAGE_COUNTS, &arb_counts_fields, &match->seats[slot].counts,
+                               bytes, sizeof bytes));
+    }
+}
+
+void announce(struct match *match)
+{
+    uint16_t capacity = match->world.head->player_capacity;
+    for (uint16_t slot = 0; slot < capacity; slot++) {
+        if (match->seats[slot].seated && match->seats[slot].needs_welcome) {
+            put_welcome(match, slot);
+            put_standing(match, slot);
+        }
+    }
+    bool decided_now = false;
+    for (uint32_t i = 0; i < match->events.count; i++) {
+        put_tick_event(match, &match->events.list[i]);
+        decided_now |= match->events.list[i].event.kind == ARB_EVENT_RESULT;
+    }
+    for (uint16_t slot = 0; slot < capacity; slot++) {
+        match->seats[slot].needs_welcome = false;
+        put_counts(match, slot, decided_now);
+    }
+}

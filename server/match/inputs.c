@@ -1,0 +1,169 @@
+/* Inputs between arrival and their tick (spec/simulation.md stage 3). Exactly one input per player and tick:
+ * the one whose target is that tick, else the held one again. */
+#include "server/match/match_internal.h"
+
+#include "shared/base/arb_assert.h"
+
+#include <string.h>
+
+void inputs_reset(struct input_buffer *buffer)
+{
+    memset(buffer->entries, 0, buffer->size * sizeof buffer->entries[0]);
+    buffer->newest = 0;
+    buffer->newest_target = 0;
+    buffer->late_sequence = 0;
+    buffer->worst_lead = MATCH_NO_LEAD;
+}
+
+/* A press that missed its tick is not lost: it goes once into the player's next input; of one button a second
+ * one is dropped (clarifications, "State, inputs, identity"). */
+static void carry_presses(struct world_player *player, const struct arb_input *input)
+{
+    uint16_t fresh = (uint16_t)(input->edges & ~player->carried_edges);
+    player->carried_edges |= fresh;
+    if (fresh & ARB_BUTTON_FIRE) {
+        player->carried_aim = input->aim;
+        player->carried_view = input->view;
+    }
+}
+
+static void count_edges(struct arb_counts *counts, uint16_t edges)
+{
+    for (int bit = 0; bit < ARB_BUTTON_COUNT; bit++) {
+        counts->edges[bit] += (uint32_t)(edges >> bit & 1);
+    }
+}
+
+static void note_lead(struct input_buffer *buffer, int64_t lead)
+{
+    int32_t bounded = lead < -128 ? -128 : lead > 126 ? 126 : (int32_t)lead;
+    if (bounded < buffer->worst_lead) {
+        buffer->worst_lead = bounded;
+    }
+}
+
+static void add_late(struct match *match, uint16_t slot, const struct arb_input *input,
+                     uint8_t control, arb_tick now)
+{
+    struct match_seat *seat = &match->seats[slot];
+    struct world_player *player = &match->world.players[slot];
+    seat->counts.inputs_late++;
+    seat->buffer.late_sequence = input->sequence;
+    if (now - input->target_tick <= (arb_tick)match->config.input_buffer_ticks) {
+        count_edges(&seat->counts, input->edges);
+        if (control == player->control) {
+            carry_presses(player, input);
+        }
+    }
+}
+
+void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet, arb_tick now)
+{
+    struct match_seat *seat = &match->seats[slot];
+    struct input_buffer *buffer = &seat->buffer;
+    for (uint32_t i = 0; i < packet->count; i++) {
+        const struct arb_input *input = &packet->inputs[i];
+        uint8_t control = (uint8_t)(packet->control - (i < packet->older_count ? 1 : 0));
+        if (input->sequence <= buffer->newest) {
+            seat->counts.inputs_duplicate++;
+            continue;
+        }
+        if (buffer->newest != 0 && input->target_tick <= buffer->newest_target) {
+            seat->counts.inputs_refused++;
+            continue;
+        }
+        if (input->target_tick >= now + buffer->size) {
+            seat->counts.inputs_refused++;
+            break; /* the later ones lie further ahead; the client sends them again */
+        }
+        buffer->newest = input->sequence;
+        buffer->newest_target = input->target_tick;
+        note_lead(buffer, (int64_t)(input->target_tick - now));
+        if (input->target_tick < now) {
+            add_late(match, slot, input, control, now);
+            continue;
+        }
+        buffer->entries[input->target_tick % buffer->size] = (struct input_entry){*input, control};
+    }
+}
+
+/* The same for an input of another control number on both ends: it steers nothing, but aims. */
+static void make_neutral(struct arb_input *input)
+{
+    input->buttons = 0;
+    input->edges = 0;
+    input->move_x = 0;
+    input->move_y = 0;
+}
+
+static void take_real(struct match *match, uint16_t slot, const struct input_entry *entry)
+{
+    struct match_seat *seat = &match->seats[slot];
+    struct world_player *player = &match->world.players[slot];
+    struct arb_input *applied = &match->applied[slot];
+    *applied = entry->input;
+    memset(applied->reserved, 0, sizeof applied->reserved);
+    memset(applied->view.reserved, 0, sizeof applied->view.reserved);
+    count_edges(&seat->counts, applied->edges);
+    seat->counts.inputs_consumed++;
+    if (entry->control != player->control) {
+        seat->counts.inputs_refused++;
+        make_neutral(applied);
+    }
+    player->last = *applied;
+    player->last.edges = 0;
+    player->last_sequence = applied->sequence;
+    player->hold_ticks = 0;
+    match->consumed[slot] = true;
+    if (player->carried_edges != 0) {
+        match->shot_edges_carried[slot] = player->carried_edges & ARB_BUTTON_FIRE;
+        applied->edges |= player->carried_edges;
+        player->carried_edges = 0;
+        player->outside_changes++;
+    }
+}
+
+/* Nothing came: held buttons and aim go on for a while, presses do not repeat, the view moves on with time. */
+static void take_held(struct match *match, uint16_t slot, arb_tick now)
+{
+    struct match_seat *seat = &match->seats[slot];
+    struct world_player *player = &match->world.players[slot];
+    struct arb_input *applied = &match->applied[slot];
+    if (player->last.sequence == 0) {
+        *applied = (struct arb_input){.target_tick = now};
+        return;
+    }
+    seat->counts.inputs_starved++;
+    player->starved_ticks++;
+    player->hold_ticks++;
+    if (player->last.view.to_tick != 0 && player->last.view.to_tick < now - 1) {
+        player->last.view.from_tick++;
+        player->last.view.to_tick++;
+    }
+    *applied = player->last;
+    applied->sequence = 0;
+    applied->target_tick = now;
+    if (player->hold_ticks > (uint32_t)match->config.input_hold_ticks) {
+        make_neutral(applied);
+    }
+}
+
+void inputs_take(struct match *match, uint16_t slot, arb_tick now)
+{
+    struct match_seat *seat = &match->seats[slot];
+    struct world_player *player = &match->world.players[slot];
+    struct input_buffer *buffer = &seat->buffer;
+    struct input_entry *entry = &buffer->entries[now % buffer->size];
+    seat->counts.ticks += match->world.head->phase == ARB_PHASE_LIVE;
+    match->consumed[slot] = false;
+    match->shot_edges_carried[slot] = 0;
+    if (entry->input.sequence != 0 && entry->input.target_tick == now) {
+        take_real(match, slot, entry);
+        entry->input.sequence = 0;
+    } else {
+        take_held(match, slot, now);
+    }
+    if (buffer->late_sequence > player->last_sequence) {
+        player->last_sequence = buffer->late_sequence;
+    }
+}

@@ -1,0 +1,342 @@
+/* Who is there, and the phases of a match: waiting, countdown, live, result, then the next round or the end
+ * (spec/simulation.md "Game rules"). The mode gives meaning to a round; when it begins and ends is decided here. */
+#include "server/match/match_internal.h"
+
+#include "shared/base/arb_assert.h"
+
+#include <string.h>
+
+static arb_tick seconds(const struct match *match, int32_t s)
+{
+    return (arb_tick)s * (arb_tick)match->config.tick_rate;
+}
+
+/* ---- joins and leaves --------------------------------------------------------------------------------- */
+
+/* Lowest slot of that presence whose last character has ended (that happens in stage 7 of the leaving tick). */
+static uint16_t slot_with(const struct world *world, enum world_presence presence)
+{
+    for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
+        const struct world_player *player = &world->players[slot];
+        if (player->presence == presence && arb_key_is_none(player->controlled)) {
+            return slot;
+        }
+    }
+    return ARB_NO_SLOT;
+}
+
+/* A slot that nobody used, else that of someone who left: the line of that player goes to the archive. */
+static uint16_t free_slot(struct match *match)
+{
+    struct world *world = &match->world;
+    uint16_t slot = slot_with(world, WORLD_ABSENT);
+    if (slot != ARB_NO_SLOT) {
+        return slot;
+    }
+    uint32_t archive_capacity = MATCH_ARCHIVE_MAX - (uint32_t)world->head->player_capacity;
+    slot = slot_with(world, WORLD_LEFT);
+    if (slot == ARB_NO_SLOT || match->archive_count == archive_capacity) {
+        return ARB_NO_SLOT;
+    }
+    match->archive[match->archive_count++] = world->players[slot];
+    return slot;
+}
+
+/* The smaller team, the first on a tie. */
+static uint8_t team_for(const struct match *match)
+{
+    if (match->config.teams == 0 || !match->rules->teams) {
+        return 0;
+    }
+    uint32_t members[3] = {0};
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        const struct world_player *player = &match->world.players[slot];
+        if (player->presence == WORLD_PRESENT) {
+            members[player->team]++;
+        }
+    }
+    return members[2] < members[1] ? 2 : 1;
+}
+
+static void join(struct match *match, const struct match_command *command)
+{
+    struct world *world = &match->world;
+    bool has_session = command->session.index != UINT16_MAX;
+    uint16_t slot = match->decided ? ARB_NO_SLOT : free_slot(match);
+    if (slot == ARB_NO_SLOT) {
+        match->joins_refused++;
+        if (has_session) {
+            match->port.refuse(match->port.owner, command->session,
+                               match->decided ? ARB_REFUSED_ENDED : ARB_REFUSED_FULL);
+        }
+        return;
+    }
+    struct world_player *player = &world->players[slot];
+    uint8_t control = player->control;
+    memset(player, 0, sizeof *player);
+    player->player_id = world->head->next_player_id++;
+    memcpy(player->name, command->name, sizeof player->name);
+    player->name[sizeof player->name - 1] = '\0';
+    player->team = team_for(match);
+    player->presence = WORLD_PRESENT;
+    player->control = (uint8_t)(control + 1);
+
+    struct match_seat *seat = &match->seats[slot];
+    seat->seated = true;
+    seat->has_session = has_session;
+    seat->needs_welcome = has_session;
+    seat->session = command->session;
+    memset(&seat->counts, 0, sizeof seat->counts);
+    inputs_reset(&seat->buffer);
+    seat->eye.x = 0.5F * (match->map->bounds.low.x + match->map->bounds.high.x);
+    seat->eye.y = 0.5F * (match->map->bounds.low.y + match->map->bounds.high.y);
+    rewind_drop_origins(match->rewind, slot);
+    interest_forget(match->interest, slot);
+    replicate_reset(match->replicate, slot);
+    if (has_session) {
+        match->slot_of_session[command->session.index] = slot;
+    }
+    match->joined[match->joined_count++] = slot;
+    match->present++;
+    match->anybody_came = true;
+    announce_player(match, slot, ARB_NO_SLOT);
+}
+
+static void leave(struct match *match, uint16_t slot)
+{
+    struct world_player *player = &match->world.players[slot];
+    struct match_seat *seat = &match->seats[slot];
+    if (!seat->seated) {
+        return;
+    }
+    seat->seated = false;
+    seat->has_session = false;
+    match->present--;
+    match->left[match->left_count++] = slot;
+    /* Who never saw a live tick leaves no line in the result. */
+    bool played = seat->counts.ticks > 0;
+    player->presence = played ? WORLD_LEFT : WORLD_ABSENT;
+    announce_player(match, slot, ARB_NO_SLOT);
+}
+
+void life_commands(struct match *match)
+{
+    match->joined_count = 0;
+    match->left_count = 0;
+    for (uint32_t i = 0; i < match->command_count; i++) {
+        const struct match_command *command = &match->commands[i];
+        if (command->type == COMMAND_JOIN) {
+            join(match, command);
+        } else {
+            leave(match, command->slot);
+        }
+    }
+    match->command_count = 0;
+}
+
+/* ---- phases --------------------------------------------------------------------------------------------- */
+
+static void enter(struct match *match, enum arb_phase phase, arb_tick length)
+{
+    struct world_head *head = match->world.head;
+    head->phase = (uint8_t)phase;
+    head->phase_end_tick = length > 0 ? head->tick + length : 0;
+    struct arb_event event = {.kind = ARB_EVENT_PHASE};
+    event.phase.phase = head->phase;
+    event.phase.round = head->round;
+    event.phase.end_tick = (uint32_t)head->phase_end_tick;
+    rules_emit(&match->context, ARB_NO_SLOT, ARB_NO_SLOT, &event);
+}
+
+static void begin_round(struct match *match)
+{
+    struct world_head *head = match->world.head;
+    head->round++;
+    head->ended_early = 0;
+    if (head->live_from_tick == 0) {
+        head->live_from_tick = head->tick;
+    }
+    enter(match, ARB_PHASE_LIVE, seconds(match, match->config.duration_s));
+    match->rules->round_begin(&match->context);
+}
+
+uint16_t life_winner(const struct match *match)
+{
+    const struct world *world = &match->world;
+    uint16_t best = ARB_NO_SLOT;
+    bool tie = false;
+    for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
+        const struct world_player *player = &world->players[slot];
+        if (player->presence == WORLD_ABSENT) {
+            continue;
+        }
+        int order =
+            best == ARB_NO_SLOT ? -1 : match->rules->rank(player, &world->players[best]);
+        if (order < 0) {
+            best = slot;
+            tie = false;
+        } else if (order == 0) {
+            tie = true;
+        }
+    }
+    return tie ? ARB_NO_SLOT : best;
+}
+
+static uint8_t winning_team(const struct match *match)
+{
+    int64_t score[3] = {0};
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        score[match->world.players[slot].team] += match->world.players[slot].score;
+    }
+    return score[1] == score[2] ? 0 : score[1] > score[2] ? 1 : 2;
+}
+
+/* From here on the result is final: ticks, scores and checksum are those of this tick's commit. */
+static void decide(struct match *match, enum arb_end_reason reason)
+{
+    if (match->decided) {
+        return;
+    }
+    match->world.head->end_reason = (uint8_t)reason;
+    match->decided = true;
+    struct arb_event event = {.kind = ARB_EVENT_RESULT};
+    event.result.reason = (uint8_t)reason;
+    event.result.winner_slot = life_winner(match);
+    event.result.winner_team = match->config.teams != 0 ? winning_team(match) : 0;
+    rules_emit(&match->context, ARB_NO_SLOT, ARB_NO_SLOT, &event);
+}
+
+static void end_live(struct match *match, enum arb_end_reason reason, bool last)
+{
+    match->rules->round_end(&match->context);
+    match->world.head->end_reason = (uint8_t)reason;
+    if (last) {
+        decide(match, reason);
+    }
+    enter(match, ARB_PHASE_RESULT, seconds(match, match->config.result_s));
+}
+
+static void end_match(struct match *match, enum arb_end_reason reason)
+{
+    if (match->world.head->phase == ARB_PHASE_LIVE) {
+        match->rules->round_end(&match->context);
+    }
+    decide(match, reason);
+    enter(match, ARB_PHASE_ENDED, 0);
+}
+
+/* Nobody came in time, or everybody left: true when the match is over. */
+static bool ended_empty(struct match *match)
+{
+    struct world_head *head = match->world.head;
+    if (match->present > 0) {
+        match->empty_since = 0;
+        return false;
+    }
+    if (!match->anybody_came) {
+        arb_tick limit = seconds(match, match->config.join_timeout_s);
+        if (limit == 0 || head->tick - match->first_tick < limit) {
+            return false;
+        }
+        end_match(match, ARB_END_NOBODY);
+        return true;
+    }
+    if (match->empty_since == 0) {
+        match->empty_since = head->tick;
+    }
+    if (head->tick - match->empty_since < seconds(match, match->config.idle_exit_s)) {
+        return false;
+    }
+    end_match(match, ARB_END_EMPTY);
+    return true;
+}
+
+static bool phase_over(const struct match *match)
+{
+    const struct world_head *head = match->world.head;
+    return head->phase_end_tick != 0 && head->tick >= head->phase_end_tick;
+}
+
+static void step_waiting(struct match *match)
+{
+    if (match->present < (uint32_t)match->config.min_players || match->present == 0) {
+        return;
+    }
+    if (match->config.countdown_s > 0) {
+        enter(match, ARB_PHASE_COUNTDOWN, seconds(match, match->config.countdown_s));
+    } else {
+        begin_round(match);
+    }
+}
+
+static void step_countdown(struct match *match)
+{
+    if (match->present < (uint32_t)match->config.min_players) {
+        enter(match, ARB_PHASE_WAITING, 0);
+    } else if (phase_over(match)) {
+        begin_round(match);
+    }
+}
+
+static void step_result(struct match *match)
+{
+    if (match->world.head->phase_end_tick != 0 && !phase_over(match)) {
+        return;
+    }
+    if (match->decided) {
+        enter(match, ARB_PHASE_ENDED, 0);
+    } else if (match->config.countdown_s > 0) {
+        enter(match, ARB_PHASE_COUNTDOWN, seconds(match, match->config.countdown_s));
+    } else {
+        begin_round(match);
+    }
+}
+
+void life_begin_rules(struct match *match)
+{
+    struct world_head *head = match->world.head;
+    if (head->phase == ARB_PHASE_LIVE) {
+        for (uint32_t i = 0; i < match->left_count; i++) {
+            match->rules->player_left(&match->context, match->left[i]);
+        }
+    }
+    if (head->phase == ARB_PHASE_ENDED) {
+        return;
+    }
+    if (match->abort_asked) {
+        end_match(match, (enum arb_end_reason)match->abort_reason);
+        return;
+    }
+    if (ended_empty(match)) {
+        return;
+    }
+    switch ((enum arb_phase)head->phase) {
+    case ARB_PHASE_WAITING: step_waiting(match); break;
+    case ARB_PHASE_COUNTDOWN: step_countdown(match); break;
+    case ARB_PHASE_RESULT: step_result(match); break;
+    case ARB_PHASE_LIVE:
+    case ARB_PHASE_ENDED: break;
+    }
+}
+
+void life_end_rules(struct match *match)
+{
+    struct world_head *head = match->world.head;
+    if (head->phase != ARB_PHASE_LIVE) {
+        return;
+    }
+    for (uint32_t i = 0; i < match->joined_count; i++) {
+        uint16_t slot = match->joined[i];
+        /* Who came in the tick that began the round got a character with everyone else. */
+        if (arb_key_is_none(match->world.players[slot].controlled)) {
+            match->rules->player_joined(&match->context, slot);
+        }
+    }
+    head->live_ticks++;
+    bool last = head->round >= match->config.rounds;
+    if (head->ended_early) {
+        end_live(match, ARB_END_SCORE, last);
+    } else if (head->phase_end_tick != 0 && head->tick + 1 >= head->phase_end_tick) {
+        end_live(match, ARB_END_TIME, last);
+    }
+}

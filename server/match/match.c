@@ -1,0 +1,243 @@
+/* Creation of a match from its numbers, and what is asked of it from outside. */
+#include "server/match/match.h"
+
+#include "server/match/match_internal.h"
+#include "shared/base/arb_assert.h"
+
+#include <string.h>
+
+enum { CONTACTS_PER_ENTITY = 4 };
+
+static void create_parts(struct match *match, struct arb_arena *arena,
+                         const struct world_capacity *capacity, const void *params)
+{
+    const struct match_config *config = &match->config;
+    const struct rules *rules = match->rules;
+    struct collide_kind collide_kinds[ARB_KINDS_MAX] = {0};
+    struct rewind_kind rewind_kinds[ARB_KINDS_MAX] = {0};
+    uint32_t points = (uint32_t)capacity->bodies * capacity->body_points;
+    rules->collide_kinds(params, collide_kinds);
+    rules->rewind_kinds(params, rewind_kinds);
+    match->collide = collide_create(arena, collide_kinds, rules->schema->kind_count, capacity,
+                                    CONTACTS_PER_ENTITY * capacity->entities);
+    match->rewind = rewind_create(
+        arena,
+        &(struct rewind_config){
+            .schema = rules->schema,
+            .kinds = rewind_kinds,
+            .tick_rate = (uint32_t)config->tick_rate,
+            .max_rewind_ms = 0,
+            .window_ticks = 0,
+            .snapshot_interval_ticks = (uint32_t)config->snapshot_interval_ticks,
+            .entity_capacity = capacity->entities,
+            .point_capacity = points,
+            .player_capacity = capacity->players,
+        },
+        match->geometry);
+    match->interest = interest_create(
+        arena, &(struct interest_config){.schema = rules->schema,
+                                         .cell_m = config->interest_cell_m,
+                                         .enter_m = config->interest_enter_m,
+                                         .retain_m = config->interest_retain_m,
+                                         .viewer_capacity = capacity->players,
+                                         .entity_capacity = capacity->entities,
+                                         .point_capacity = points});
+    match->replicate = replicate_create(
+        arena, &(struct replicate_config){
+                   .schema = rules->schema,
+                   .client_capacity = capacity->players,
+                   .tick_rate = (uint32_t)config->tick_rate,
+                   .interval_ticks = (uint32_t)config->snapshot_interval_ticks,
+                   .chunk_payload_bytes = (uint32_t)config->snapshot_chunk_payload_bytes,
+                   .budget_bytes_per_s = (uint32_t)config->snapshot_budget_bytes_per_s,
+                   .entity_capacity = capacity->entities});
+}
+
+static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t players)
+{
+    match->seats = arb_arena_take_array(arena, players, sizeof match->seats[0]);
+    match->applied = arb_arena_take_array(arena, players, sizeof match->applied[0]);
+    match->consumed = arb_arena_take_array(arena, players, sizeof match->consumed[0]);
+    match->shot_edges_carried =
+        arb_arena_take_array(arena, players, sizeof match->shot_edges_carried[0]);
+    match->moved = arb_arena_take_array(arena, players, sizeof match->moved[0]);
+    match->shots = arb_arena_take_array(arena, players, sizeof match->shots[0]);
+    match->joined = arb_arena_take_array(arena, players + 1U, sizeof match->joined[0]);
+    match->left = arb_arena_take_array(arena, players + 1U, sizeof match->left[0]);
+    /* A slot can be left and taken again in one tick, and sessions beyond the slots ask too. */
+    match->command_capacity = players;
+    match->commands =
+        arb_arena_take_array(arena, match->command_capacity, sizeof match->commands[0]);
+    match->events.list =
+        arb_arena_take_array(arena, RULES_EVENTS_MAX, sizeof match->events.list[0]);
+    match->archive = arb_arena_take_array(arena, MATCH_ARCHIVE_MAX, sizeof match->archive[0]);
+    uint32_t size = (uint32_t)match->config.input_buffer_ticks + 1;
+    for (uint16_t slot = 0; slot < players; slot++) {
+        struct input_buffer *buffer = &match->seats[slot].buffer;
+        buffer->size = size;
+        buffer->entries = arb_arena_take_array(arena, size, sizeof buffer->entries[0]);
+        inputs_reset(buffer);
+    }
+}
+
+struct match *match_create(struct arb_arena *arena, const struct match_config *config,
+                           const struct rules *rules, const void *params, const struct map *map,
+                           const struct arb_geometry *geometry, const uint8_t match_id[16],
+                           const struct match_port *port)
+{
+    ARB_ASSERT(config->seed.set);
+    struct match *match = arb_arena_take(arena, sizeof *match);
+    match->config = *config;
+    match->rules = rules;
+    match->map = map;
+    match->geometry = geometry;
+    if (port != NULL) {
+        match->port = *port;
+    }
+    memcpy(match->match_id, match_id, sizeof match->match_id);
+    rules->move_params(params, (uint32_t)config->tick_rate, &match->move);
+
+    struct world_capacity capacity = {.players = (uint16_t)config->max_players};
+    rules->capacity(params, map, (uint32_t)config->max_players, &capacity);
+    match->first_tick = config->first_tick.set ? config->first_tick.value : 1;
+    world_create(&match->world, arena, &capacity, config->seed.value, match->first_tick);
+    create_parts(match, arena, &capacity, params);
+    create_arrays(match, arena, capacity.players);
+    match->scratch_bytes = announce_scratch_bytes(geometry);
+    match->scratch = arb_arena_take(arena, match->scratch_bytes);
+    match->context = (struct rules_context){
+        .world = &match->world,
+        .params = params,
+        .map = map,
+        .geometry = geometry,
+        .move = &match->move,
+        .collide = match->collide,
+        .tick_rate = (uint32_t)config->tick_rate,
+        .events = &match->events,
+    };
+    return match;
+}
+
+void match_destroy(struct match *match)
+{
+    collide_destroy(match->collide);
+    rewind_destroy(match->rewind);
+}
+
+arb_tick match_tick(const struct match *match)
+{
+    return match->world.head->tick;
+}
+
+uint64_t match_checksum(const struct match *match)
+{
+    return match->checksum;
+}
+
+enum arb_phase match_phase(const struct match *match)
+{
+    return (enum arb_phase)match->world.head->phase;
+}
+
+bool match_decided(const struct match *match)
+{
+    return match->decided && match->decided_ticks != 0;
+}
+
+bool match_ended(const struct match *match)
+{
+    return match->world.head->phase == ARB_PHASE_ENDED;
+}
+
+void match_abort(struct match *match, enum arb_end_reason reason)
+{
+    match->abort_asked = true;
+    match->abort_reason = (uint8_t)reason;
+}
+
+const struct world *match_world(const struct match *match)
+{
+    return &match->world;
+}
+
+const struct rewind *match_rewind(const struct match *match)
+{
+    return match->rewind;
+}
+
+uint32_t match_present_count(const struct match *match)
+{
+    return match->present;
+}
+
+void match_add_player(struct match *match, const char *name)
+{
+    ARB_ASSERT(match->command_count < match->command_capacity);
+    struct match_command *command = &match->commands[match->command_count++];
+    *command = (struct match_command){.type = COMMAND_JOIN, .session = {UINT16_MAX, 0}};
+    strncpy(command->name, name, sizeof command->name - 1);
+}
+
+void match_set_input(struct match *match, uint16_t slot, const struct arb_input *input)
+{
+    ARB_ASSERT(slot < match->world.head->player_capacity);
+    match->applied[slot] = *input;
+}
+
+static void result_player(struct match_result *out, const struct world_player *player)
+{
+    out->players[out->player_count] = (struct match_result_player){
+        .player_id = player->player_id,
+        .team = player->team,
+        .score = player->score,
+        .kills = player->kills,
+        .deaths = player->deaths,
+        .deaths_by_nobody = player->deaths_by_nobody,
+    };
+    memcpy(out->players[out->player_count].name, player->name, sizeof player->name);
+    out->player_count++;
+}
+
+/* Insertion sort: the archive is nearly in order, and this runs once. */
+static void sort_by_id(struct match_result *out)
+{
+    for (uint32_t i = 1; i < out->player_count; i++) {
+        struct match_result_player moving = out->players[i];
+        uint32_t at = i;
+        while (at > 0 && out->players[at - 1].player_id > moving.player_id) {
+            out->players[at] = out->players[at - 1];
+            at--;
+        }
+        out->players[at] = moving;
+    }
+}
+
+void match_get_result(const struct match *match, struct match_result *out)
+{
+    ARB_ASSERT(match_decided(match));
+    memset(out, 0, sizeof *out);
+    memcpy(out->match_id, match->match_id, sizeof out->match_id);
+    strncpy(out->mode, match->rules->name, sizeof out->mode - 1);
+    out->seed = match->config.seed.value;
+    out->ticks = match->decided_ticks;
+    out->end_reason = (enum arb_end_reason)match->world.head->end_reason;
+    out->checksum = match->decided_checksum;
+    for (uint32_t i = 0; i < match->archive_count; i++) {
+        result_player(out, &match->archive[i]);
+    }
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        const struct world_player *player = &match->world.players[slot];
+        bool played = player->presence == WORLD_LEFT ||
+                      (player->presence == WORLD_PRESENT && match->seats[slot].counts.ticks > 0);
+        if (played) {
+            result_player(out, player);
+        }
+    }
+    sort_by_id(out);
+}
+
+void match_get_counts(const struct match *match, uint16_t slot, struct arb_counts *out)
+{
+    ARB_ASSERT(slot < match->world.head->player_capacity);
+    *out = match->seats[slot].counts;
+}

@@ -1,0 +1,341 @@
+/* The tick. Stages 2 to 8 are a pure function of the state, the commands and one input per player; 1 and 9 reach
+ * the network through the port (spec/simulation.md "Stages of tick t"). During the stages head->tick is t: the
+ * state was S[t] and becomes S[t+1], which is published as tick t. */
+#include "server/match/match_internal.h"
+
+#include "shared/base/arb_assert.h"
+#include "shared/base/arb_math.h"
+
+#include <string.h>
+
+/* ---- stage 1: receive ------------------------------------------------------------------------------------ */
+
+static uint16_t slot_of(const struct match *match, struct port_session session)
+{
+    ARB_ASSERT(session.index < MATCH_SESSIONS_MAX);
+    uint16_t slot = match->slot_of_session[session.index];
+    const struct match_seat *seat = &match->seats[slot];
+    bool here = seat->seated && seat->has_session && seat->session.index == session.index &&
+                seat->session.epoch == session.epoch;
+    return here ? slot : ARB_NO_SLOT;
+}
+
+static void queue_command(struct match *match, const struct match_command *command)
+{
+    ARB_ASSERT(match->command_count < match->command_capacity);
+    match->commands[match->command_count++] = *command;
+}
+
+/* A session that leaves before its join was carried out: neither happens. */
+static bool cancel_join(struct match *match, struct port_session session)
+{
+    for (uint32_t i = 0; i < match->command_count; i++) {
+        struct match_command *command = &match->commands[i];
+        if (command->type == COMMAND_JOIN && command->session.index == session.index &&
+            command->session.epoch == session.epoch) {
+            *command = match->commands[--match->command_count];
+            return true;
+        }
+    }
+    return false;
+}
+
+static void stage_receive(struct match *match)
+{
+    struct port_message message;
+    arb_tick now = match->world.head->tick;
+    while (match->command_count < match->command_capacity &&
+           match->port.take(match->port.owner, &message)) {
+        uint16_t slot = slot_of(match, message.session);
+        if (message.type == PORT_JOIN) {
+            struct match_command command = {.type = COMMAND_JOIN, .session = message.session};
+            memcpy(command.name, message.name, sizeof command.name);
+            queue_command(match, &command);
+        } else if (message.type == PORT_LEAVE && slot != ARB_NO_SLOT) {
+            queue_command(match, &(struct match_command){.type = COMMAND_LEAVE, .slot = slot});
+        } else if (message.type == PORT_LEAVE) {
+            cancel_join(match, message.session);
+        } else if (message.type == PORT_INPUTS && slot != ARB_NO_SLOT) {
+            inputs_add(match, slot, &message.inputs, now);
+            if (message.inputs.has_ack) {
+                replicate_ack(match->replicate, slot, message.inputs.ack_snapshot,
+                              message.inputs.ack_mask);
+            }
+        }
+    }
+}
+
+/* ---- stage 2: begin -------------------------------------------------------------------------------------- */
+
+static void stage_begin(struct match *match)
+{
+    match->events.count = 0;
+    match->shot_count = 0;
+    match->contact_count = 0;
+}
+
+/* ---- stage 3: inputs ------------------------------------------------------------------------------------- */
+
+static void stage_inputs(struct match *match)
+{
+    life_commands(match);
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        if (match->seats[slot].seated && match->seats[slot].has_session) {
+            inputs_take(match, slot, match->world.head->tick);
+        }
+    }
+}
+
+/* ---- stage 4: move --------------------------------------------------------------------------------------- */
+
+static void move_player(struct match *match, uint16_t slot)
+{
+    struct world *world = &match->world;
+    struct world_player *player = &world->players[slot];
+    struct rules_moved *moved = &match->moved[slot];
+    struct world_entity *entity = world_find(world, player->controlled);
+    moved->stepped = entity != NULL;
+    if (entity == NULL) {
+        return;
+    }
+    struct arb_own *own = &player->own;
+    entity->previous_x = own->x;
+    entity->previous_y = own->y;
+    arb_move_step(own, &match->applied[slot], &match->move, match->geometry, &moved->report);
+    entity->x = own->x;
+    entity->y = own->y;
+    entity->vx = own->vx;
+    entity->vy = own->vy;
+    entity->heading = own->heading;
+    if (entity->body != WORLD_NO_BODY) {
+        world_body_advance(world, entity->body,
+                           (struct arb_vec2){entity->previous_x, entity->previous_y},
+                           (struct arb_vec2){entity->x, entity->y});
+    }
+    if (match->consumed[slot]) {
+        rewind_record_origin(match->rewind, slot, match->applied[slot].sequence, world->head->tick,
+                             (struct arb_vec2){own->x, own->y});
+    }
+}
+
+static void stage_move(struct match *match)
+{
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        move_player(match, slot);
+    }
+}
+
+/* ---- stage 5: collide ------------------------------------------------------------------------------------ */
+
+static void stage_collide(struct match *match)
+{
+    if (match->world.head->phase == ARB_PHASE_LIVE) {
+        collide_refit(match->collide, &match->world);
+        match->contacts = collide_contacts(match->collide, &match->world, &match->contact_count);
+    }
+}
+
+/* ---- stage 6: fire --------------------------------------------------------------------------------------- */
+
+/* A press that was carried over keeps its own aim; the present origin is right for it. */
+static struct arb_vec2 shot_direction(const struct match *match, uint16_t slot)
+{
+    const struct world_player *player = &match->world.players[slot];
+    float angle = match->shot_edges_carried[slot] ? arb_turn16_to_angle(player->carried_aim)
+                                                  : player->own.heading;
+    return arb_move_direction(angle);
+}
+
+static struct arb_vec2 shot_origin(const struct match *match, uint16_t slot)
+{
+    const struct world_player *player = &match->world.players[slot];
+    const struct arb_input *input = &match->applied[slot];
+    struct arb_vec2 origin = {player->own.x, player->own.y};
+    if (match->consumed[slot] && !match->shot_edges_carried[slot]) {
+        rewind_origin(match->rewind, slot, input->sequence, input->muzzle_fraction, &origin);
+    }
+    return origin;
+}
+
+static void fire_player(struct match *match, uint16_t slot)
+{
+    const struct world_player *player = &match->world.players[slot];
+    struct rules_shot *shot = &match->shots[match->shot_count];
+    memset(shot, 0, offsetof(struct rules_shot, pellets));
+    shot->slot = slot;
+    shot->shooter = player->controlled;
+    shot->weapon = player->own.weapon;
+    shot->sequence = match->applied[slot].sequence;
+    struct rewind_ray base = {
+        .shooter = player->controlled,
+        .shooter_team = player->team,
+        .origin = shot_origin(match, slot),
+        .direction = shot_direction(match, slot),
+        .view = rewind_present(match->rewind),
+    };
+    for (uint32_t i = 0; i < RULES_PELLETS_MAX; i++) {
+        shot->rays[i] = base;
+    }
+    match->rules->shoot(&match->context, shot);
+    ARB_ASSERT(shot->pellet_count <= RULES_PELLETS_MAX);
+    for (uint32_t i = 0; i < shot->pellet_count; i++) {
+        rewind_resolve_shot(match->rewind, &shot->rays[i], &shot->pellets[i]);
+    }
+    match->shot_count++;
+}
+
+/* In order of slot: all of this tick's shots are resolved before any of them has an effect, so whoever is killed
+ * by one of them still fires the shot that had left (trades happen). */
+static void stage_fire(struct match *match)
+{
+    if (match->rules->shoot == NULL || rewind_newest(match->rewind) == NULL) {
+        return;
+    }
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        if (match->moved[slot].stepped && match->moved[slot].report.fired) {
+            fire_player(match, slot);
+        }
+    }
+}
+
+/* ---- stage 7: rules -------------------------------------------------------------------------------------- */
+
+static void stage_rules(struct match *match)
+{
+    struct world *world = &match->world;
+    bool was_live = world->head->phase == ARB_PHASE_LIVE;
+    life_begin_rules(match);
+    if (was_live && world->head->phase == ARB_PHASE_LIVE) {
+        const struct rules *rules = match->rules;
+        rules->moved(&match->context, match->moved);
+        rules->shots(&match->context, match->shots, match->shot_count);
+        rules->contacts(&match->context, match->contacts, match->contact_count);
+        rules->update(&match->context);
+    }
+    life_end_rules(match);
+    world_settle(world);
+}
+
+/* ---- stage 8: commit ------------------------------------------------------------------------------------- */
+
+static void publish_body(struct match *match, const struct world_entity *entity, float unit,
+                         struct arb_frame *frame, struct arb_published *out)
+{
+    const struct world *world = &match->world;
+    uint32_t count = world_body_count(world, entity->body);
+    struct arb_vec2 head = {entity->x, entity->y};
+    out->body_first = frame->point_count;
+    out->body_count = (uint16_t)count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct arb_vec2 point = world_body_point(world, entity->body, i, head);
+        frame->points[frame->point_count++] = (struct arb_point){
+            arb_quantise(point.x, unit, INT32_MIN / 2, INT32_MAX / 2),
+            arb_quantise(point.y, unit, INT32_MIN / 2, INT32_MAX / 2)};
+    }
+}
+
+/* Quantised once, at one instant, after everything moved: the published frame is also the hitbox sample. */
+static void publish(struct match *match)
+{
+    const struct world *world = &match->world;
+    struct arb_frame *frame = rewind_begin_frame(match->rewind, world->head->tick);
+    frame->entity_count = 0;
+    frame->point_count = 0;
+    for (uint32_t id = 0, seen = 0; seen < world->head->entity_count; id++) {
+        ARB_ASSERT(id < world->head->entity_capacity);
+        const struct world_entity *entity = &world->entities[id];
+        if (!entity->alive) {
+            continue;
+        }
+        seen++;
+        const struct arb_kind *kind = &match->rules->schema->kinds[entity->kind];
+        struct arb_published *out = &frame->entities[frame->entity_count++];
+        memset(out, 0, sizeof *out);
+        out->key = world_key(world, entity);
+        out->kind = entity->kind;
+        match->rules->publish(&match->context, entity, out->q);
+        if (entity->body != WORLD_NO_BODY) {
+            publish_body(match, entity, kind->fields[kind->x].unit, frame, out);
+        }
+    }
+    rewind_commit(match->rewind);
+}
+
+static void stage_commit(struct match *match)
+{
+    struct world_head *head = match->world.head;
+    publish(match);
+    for (uint32_t i = 0; i < match->events.count; i++) {
+        match->events.list[i].event.tick = (uint32_t)head->tick;
+    }
+    head->tick++;
+    match->checksum = world_checksum(&match->world);
+    if (match->decided && match->decided_ticks == 0) {
+        match->decided_ticks = head->tick - match->first_tick;
+        match->decided_checksum = match->checksum;
+    }
+}
+
+/* ---- stage 9: replicate ---------------------------------------------------------------------------------- */
+
+static void send_snapshot(struct match *match, uint16_t slot, const struct arb_frame *frame)
+{
+    struct match_seat *seat = &match->seats[slot];
+    const struct world_player *player = &match->world.players[slot];
+    bool has_character = !arb_key_is_none(player->controlled);
+    if (has_character) {
+        seat->eye = (struct arb_vec2){player->own.x, player->own.y};
+    }
+    uint32_t count;
+    const uint32_t *visible = interest_update(match->interest, slot, seat->eye,
+                                              &player->controlled, has_character ? 1 : 0, &count);
+    struct replicate_client client = {
+        .session = seat->session,
+        .client = slot,
+        .own = has_character ? &player->own : NULL,
+        .controlled = player->controlled,
+        .control = player->control,
+        .starved_ticks = player->starved_ticks,
+        .outside_changes = player->outside_changes,
+        .last_sequence = player->last_sequence,
+        .buffer_ticks = seat->buffer.worst_lead,
+    };
+    replicate_send(match->replicate, &client, frame, frame->tick, seat->eye, visible, count,
+                   &match->port);
+    seat->buffer.worst_lead = MATCH_NO_LEAD;
+}
+
+static void stage_replicate(struct match *match)
+{
+    announce(match);
+    const struct arb_frame *frame = rewind_newest(match->rewind);
+    if (frame->tick % (arb_tick)match->config.snapshot_interval_ticks == 0) {
+        interest_build(match->interest, frame);
+        replicate_begin(match->replicate, frame);
+        for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+            if (match->seats[slot].seated && match->seats[slot].has_session) {
+                send_snapshot(match, slot, frame);
+            }
+        }
+    }
+    match->port.flush(match->port.owner);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- */
+
+void tick_run(struct match *match, enum tick_mode mode)
+{
+    if (mode == TICK_LIVE) {
+        stage_receive(match);
+    }
+    stage_begin(match);
+    stage_inputs(match);
+    stage_move(match);
+    stage_collide(match);
+    stage_fire(match);
+    stage_rules(match);
+    stage_commit(match);
+    if (mode == TICK_LIVE) {
+        stage_replicate(match);
+    }
+}
