@@ -1,0 +1,173 @@
+/* server/world: life cycle of entities, streams, save and restore, bodies. */
+#include "server/world/world.h"
+#include "shared/base/arb_math.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+static struct arb_arena arena;
+static struct world world;
+
+static void create(uint16_t entities, uint64_t seed)
+{
+    arb_arena_init(&arena);
+    struct world_capacity capacity = {
+        .players = 4, .entities = entities, .bodies = 2, .body_points = 32, .rules_bytes = 16};
+    world_create(&world, &arena, &capacity, seed, 100);
+}
+
+static void destroy(void)
+{
+    arb_arena_free(&arena);
+}
+
+TestSuite(world, .fini = destroy);
+
+Test(world, ids_freed_longest_ago_are_reused_first_and_generations_grow)
+{
+    create(3, 1);
+    struct arb_key a = world_spawn(&world, 0);
+    struct arb_key b = world_spawn(&world, 0);
+    struct arb_key c = world_spawn(&world, 0);
+    cr_assert_eq(a.generation, 1);
+    cr_assert(arb_key_is_none(world_spawn(&world, 0)), "all ids are in use");
+    world_remove(&world, b);
+    world_settle(&world);
+    world_remove(&world, a);
+    world_settle(&world);
+    struct arb_key d = world_spawn(&world, 0);
+    struct arb_key e = world_spawn(&world, 0);
+    cr_assert_eq(d.id, b.id);
+    cr_assert_eq(d.generation, 2);
+    cr_assert_eq(e.id, a.id);
+    cr_assert_null(world_find(&world, b), "the old generation is gone");
+    cr_assert_not_null(world_find(&world, c));
+}
+
+Test(world, generation_skips_zero_when_it_wraps)
+{
+    create(1, 1);
+    world.entities[0].generation = UINT16_MAX;
+    cr_assert_eq(world_spawn(&world, 0).generation, 1);
+}
+
+Test(world, removed_entities_are_freed_in_key_order_at_settle)
+{
+    create(8, 1);
+    struct arb_key keys[8];
+    for (int i = 0; i < 8; i++) {
+        keys[i] = world_spawn(&world, 0);
+    }
+    world_remove(&world, keys[6]);
+    world_remove(&world, keys[2]);
+    world_remove(&world, keys[2]);
+    cr_assert_null(world_find(&world, keys[2]), "not found from the moment it is marked");
+    cr_assert_eq(world.head->entity_count, 8, "but still there until the stage ends");
+    world_settle(&world);
+    cr_assert_eq(world.head->entity_count, 6);
+    cr_assert_eq(world_spawn(&world, 0).id, 2);
+    cr_assert_eq(world_spawn(&world, 0).id, 6);
+}
+
+Test(world, a_draw_more_from_one_stream_changes_no_other)
+{
+    create(1, 7);
+    uint32_t loot = arb_rng_next(world_stream(&world, WORLD_STREAM_LOOT));
+    destroy();
+    create(1, 7);
+    arb_rng_next(world_stream(&world, WORLD_STREAM_COMBAT));
+    cr_assert_eq(arb_rng_next(world_stream(&world, WORLD_STREAM_LOOT)), loot);
+}
+
+Test(world, saved_block_restores_to_the_same_checksum)
+{
+    create(8, 3);
+    struct arb_key key = world_spawn(&world, 1);
+    world_find(&world, key)->x = 3.5F;
+    size_t bytes = world.head->block_bytes;
+    uint8_t *block = malloc(bytes);
+    world_save(&world, block);
+    uint64_t checksum = world_checksum(&world);
+    world_find(&world, key)->x = 3.6F;
+    arb_rng_next(world_stream(&world, WORLD_STREAM_SPAWN));
+    cr_assert_neq(world_checksum(&world), checksum);
+    cr_assert(world_restore(&world, block, bytes));
+    cr_assert_eq(world_checksum(&world), checksum);
+    cr_assert_not(world_restore(&world, block, bytes - 8), "another size is refused");
+    block[0]++;
+    cr_assert_not(world_restore(&world, block, bytes), "another schema version is refused");
+    cr_assert_eq(world_checksum(&world), checksum, "and nothing changed");
+    free(block);
+}
+
+Test(world, binding_raises_the_control_number_and_clears_the_own_state)
+{
+    create(2, 1);
+    world.players[1].own.x = 4.0F;
+    uint8_t before = world.players[1].control;
+    struct arb_key key = world_spawn(&world, 0);
+    world_bind(&world, 1, key);
+    cr_assert_eq(world.players[1].control, (uint8_t)(before + 1));
+    cr_assert(world.players[1].own.x == 0.0F);
+    cr_assert(arb_key_equal(world.players[1].controlled, key));
+}
+
+/* Walks a head along a circle and compares the body with the path itself. */
+Test(world, body_is_the_path_of_its_head_in_even_steps)
+{
+    create(2, 1);
+    struct arb_key key = world_spawn(&world, 0);
+    float spacing = 0.5F, length = 6.3F, step = 0.0833F;
+    uint16_t body = world_body_create(&world, key, spacing, length);
+    cr_assert_neq(body, WORLD_NO_BODY);
+    struct arb_vec2 at = {10.0F, 0.0F};
+    for (int i = 1; i <= 300; i++) {
+        float angle = (float)i * step / 10.0F;
+        struct arb_vec2 next = {10.0F * cosf(angle), 10.0F * sinf(angle)};
+        world_body_advance(&world, body, at, next);
+        at = next;
+    }
+    uint32_t count = world_body_count(&world, body);
+    cr_assert_eq(count, 13, "ceil(6.3 / 0.5) points behind the head, got %u", count);
+    float whole = 0.0F;
+    struct arb_vec2 nearer = at;
+    for (uint32_t i = 0; i < count; i++) {
+        struct arb_vec2 point = world_body_point(&world, body, i, at);
+        cr_assert(fabsf(arb_vec2_length(point) - 10.0F) < 0.02F, "on the path");
+        whole += arb_vec2_distance(nearer, point);
+        nearer = point;
+    }
+    cr_assert(fabsf(whole - length) < 0.02F, "as long as wanted: %f", (double)whole);
+}
+
+Test(world, a_step_longer_than_the_spacing_leaves_no_gap)
+{
+    create(2, 1);
+    uint16_t body = world_body_create(&world, world_spawn(&world, 0), 0.5F, 4.0F);
+    struct arb_vec2 to = {3.25F, 0.0F};
+    world_body_advance(&world, body, (struct arb_vec2){0, 0}, to);
+    cr_assert_eq(world_body_count(&world, body), 7);
+    for (uint32_t i = 0; i < 7; i++) {
+        struct arb_vec2 point = world_body_point(&world, body, i, to);
+        cr_assert_float_eq(point.x, 3.0F - 0.5F * (float)i, 1e-5F);
+    }
+}
+
+Test(world, a_freed_body_leaves_no_trace_in_the_checksum)
+{
+    create(2, 1);
+    struct arb_key key = world_spawn(&world, 0);
+    world_remove(&world, key);
+    world_settle(&world);
+    uint64_t without = world_checksum(&world);
+    destroy();
+    create(2, 1);
+    key = world_spawn(&world, 0);
+    uint16_t body = world_body_create(&world, key, 0.5F, 4.0F);
+    world_find(&world, key)->body = body;
+    world_body_advance(&world, body, (struct arb_vec2){0, 0}, (struct arb_vec2){3, 1});
+    world_remove(&world, key);
+    world_settle(&world);
+    cr_assert_eq(world_checksum(&world), without);
+}
