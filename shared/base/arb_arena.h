@@ -1,5 +1,6 @@
-/* Memory that is taken at start and never given back before the end: sizes follow from the configuration, the
- * arena grows in blocks until it is sealed, then a request is our mistake (asserted). Single-threaded.
+/* Memory that is taken at start and never given back before the end: sizes follow from the
+ * configuration, the arena grows in blocks until it is sealed, then a request is our mistake
+ * (asserted). Single-threaded.
  */
 #ifndef ARB_ARENA_H
 #define ARB_ARENA_H
@@ -16,7 +17,8 @@ struct arb_arena {
 /* An empty arena owns nothing until the first request. */
 void arb_arena_init(struct arb_arena *arena);
 
-/* Zeroed, 64-byte aligned, valid until arb_arena_free. 0 bytes give a valid pointer. Asserts when sealed. */
+/* Zeroed, 64-byte aligned, valid until arb_arena_free. 0 bytes give a valid pointer. Asserts when
+ * sealed. */
 void *arb_arena_take(struct arb_arena *arena, size_t bytes);
 
 /* `count` things of `bytes` each; the product is checked. */

@@ -1,6 +1,6 @@
-/* ARB_ASSERT: our own mistakes only. Bytes from outside are refused with a reason, the world's failures are
- * an arb_result; neither ever asserts. Cheap conditions stay on in release builds: a match that continues on a
- * broken invariant would write a wrong result, which is worse than none.
+/* ARB_ASSERT: our own mistakes only. Bytes from outside are refused with a reason, the world's
+ * failures are an arb_result; neither ever asserts. Cheap conditions stay on in release builds: a
+ * match that continues on a broken invariant would write a wrong result, which is worse than none.
  */
 #ifndef ARB_ASSERT_H
 #define ARB_ASSERT_H

@@ -9,6 +9,39 @@ void arb_bits_write_begin(struct arb_bit_writer *writer, uint8_t *bytes, size_t 
     *writer = (struct arb_bit_writer){bytes, capacity * 8, 0, false};
 }
 
+/* Byte by byte, so that the result is the same on every processor; compilers make one load or store
+ * of it. */
+static uint64_t load64(const uint8_t *bytes)
+{
+    uint64_t word = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        word |= (uint64_t)bytes[i] << (8 * i);
+    }
+    return word;
+}
+
+static void store64(uint8_t *bytes, uint64_t word)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        bytes[i] = (uint8_t)(word >> (8 * i));
+    }
+}
+
+/* The last bytes of a buffer, where a whole word would reach over its end. */
+static void put_slowly(uint8_t *bytes, size_t bit, uint64_t value, unsigned bits)
+{
+    while (bits > 0) {
+        uint8_t *byte = &bytes[bit / 8];
+        unsigned used = (unsigned)(bit % 8);
+        unsigned step = 8 - used < bits ? 8 - used : bits;
+        unsigned keep = *byte & ((1U << used) - 1U);
+        *byte = (uint8_t)(keep | ((unsigned)(value & ((1U << step) - 1U)) << used));
+        value >>= step;
+        bits -= step;
+        bit += step;
+    }
+}
+
 void arb_bits_write(struct arb_bit_writer *writer, uint64_t value, unsigned bits)
 {
     ARB_ASSERT(bits <= 64);
@@ -17,16 +50,36 @@ void arb_bits_write(struct arb_bit_writer *writer, uint64_t value, unsigned bits
         writer->full = true;
         return;
     }
-    while (bits > 0) {
-        uint8_t *byte = &writer->bytes[writer->bit / 8];
-        unsigned used = (unsigned)(writer->bit % 8);
-        unsigned step = 8 - used < bits ? 8 - used : bits;
-        unsigned keep = *byte & ((1U << used) - 1U);
-        *byte = (uint8_t)(keep | ((unsigned)(value & ((1U << step) - 1U)) << used));
-        value >>= step;
-        bits -= step;
-        writer->bit += step;
+    size_t first = writer->bit / 8;
+    unsigned used = (unsigned)(writer->bit % 8);
+    if (writer->capacity_bits / 8 - first > 8) {
+        uint8_t *at = writer->bytes + first;
+        uint64_t keep = at[0] & ((1U << used) - 1U);
+        store64(at, keep | value << used);
+        /* Shifted in two steps: a shift by 64 is undefined. */
+        at[8] = (uint8_t)(value >> 1 >> (63 - used));
+    } else {
+        put_slowly(writer->bytes, writer->bit, value, bits);
     }
+    writer->bit += bits;
+}
+
+void arb_bits_rewrite(struct arb_bit_writer *writer, size_t at, uint64_t value, unsigned bits)
+{
+    ARB_ASSERT(bits == 64 || value >> bits == 0);
+    ARB_ASSERT(at <= writer->bit && writer->bit - at >= bits);
+    for (unsigned i = 0; i < bits; i++) {
+        uint8_t *byte = &writer->bytes[(at + i) / 8];
+        unsigned mask = 1U << ((at + i) % 8);
+        *byte = (uint8_t)(value >> i & 1 ? *byte | mask : *byte & ~mask);
+    }
+}
+
+void arb_bits_write_undo(struct arb_bit_writer *writer, size_t bit)
+{
+    ARB_ASSERT(bit <= writer->bit);
+    writer->bit = bit;
+    writer->full = false;
 }
 
 void arb_bits_write_signed(struct arb_bit_writer *writer, int64_t value, unsigned bits)
@@ -78,6 +131,21 @@ void arb_bits_read_begin(struct arb_bit_reader *reader, const uint8_t *bytes, si
     *reader = (struct arb_bit_reader){bytes, size * 8, 0, false};
 }
 
+static uint64_t get_slowly(const uint8_t *bytes, size_t bit, unsigned bits)
+{
+    uint64_t value = 0;
+    unsigned got = 0;
+    while (got < bits) {
+        unsigned used = (unsigned)(bit % 8);
+        unsigned step = 8 - used < bits - got ? 8 - used : bits - got;
+        uint64_t part = ((unsigned)bytes[bit / 8] >> used) & ((1U << step) - 1U);
+        value |= part << got;
+        got += step;
+        bit += step;
+    }
+    return value;
+}
+
 uint64_t arb_bits_read(struct arb_bit_reader *reader, unsigned bits)
 {
     ARB_ASSERT(bits <= 64);
@@ -85,16 +153,17 @@ uint64_t arb_bits_read(struct arb_bit_reader *reader, unsigned bits)
         reader->ended = true;
         return 0;
     }
-    uint64_t value = 0;
-    unsigned got = 0;
-    while (got < bits) {
-        unsigned used = (unsigned)(reader->bit % 8);
-        unsigned step = 8 - used < bits - got ? 8 - used : bits - got;
-        uint64_t part = ((unsigned)reader->bytes[reader->bit / 8] >> used) & ((1U << step) - 1U);
-        value |= part << got;
-        got += step;
-        reader->bit += step;
+    size_t first = reader->bit / 8;
+    unsigned used = (unsigned)(reader->bit % 8);
+    uint64_t value;
+    if (reader->size_bits / 8 - first > 8) {
+        const uint8_t *at = reader->bytes + first;
+        value = load64(at) >> used | (uint64_t)at[8] << 1 << (63 - used);
+        value &= bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    } else {
+        value = get_slowly(reader->bytes, reader->bit, bits);
     }
+    reader->bit += bits;
     return value;
 }
 

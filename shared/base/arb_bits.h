@@ -1,6 +1,6 @@
-/* Bit streams of the wire: least significant bit first, fields of 1..64 bits, no alignment. The writer fails
- * softly when the buffer is full, the reader when the bytes end: both keep a flag that is asked once at the end,
- * so that codecs stay straight lines. Reading past the end gives zeros.
+/* Bit streams of the wire: least significant bit first, fields of 1..64 bits, no alignment. The
+ * writer fails softly when the buffer is full, the reader when the bytes end: both keep a flag that
+ * is asked once at the end, so that codecs stay straight lines. Reading past the end gives zeros.
  */
 #ifndef ARB_BITS_H
 #define ARB_BITS_H
@@ -10,20 +10,21 @@
 #include <stdint.h>
 
 struct arb_bit_writer {
-    uint8_t *bytes;       /* caller's */
+    uint8_t *bytes; /* caller's */
     size_t capacity_bits;
-    size_t bit;           /* bits written so far */
-    bool full;            /* something did not fit; nothing was written from then on */
+    size_t bit; /* bits written so far */
+    bool full;  /* something did not fit; nothing was written from then on */
 };
 
 struct arb_bit_reader {
     const uint8_t *bytes; /* caller's */
     size_t size_bits;
-    size_t bit;           /* bits read so far */
-    bool ended;           /* more was asked for than there is */
+    size_t bit; /* bits read so far */
+    bool ended; /* more was asked for than there is */
 };
 
-/* `bytes` must hold `capacity` bytes; they need not be zeroed. */
+/* `bytes` must hold `capacity` bytes; they need not be zeroed, and up to 8 after the last bit may
+ * be overwritten. */
 void arb_bits_write_begin(struct arb_bit_writer *writer, uint8_t *bytes, size_t capacity);
 
 /* The low `bits` (0..64) of value; higher ones must be 0. */
@@ -42,6 +43,13 @@ void arb_bits_write_bytes(struct arb_bit_writer *writer, const void *bytes, size
 void arb_bits_write_copy(struct arb_bit_writer *writer, const uint8_t *source, size_t from,
                          size_t bits);
 
+/* Replaces `bits` bits written earlier, from bit `at` on; all of them lie before writer->bit. For
+ * counts that are known only at the end. */
+void arb_bits_rewrite(struct arb_bit_writer *writer, size_t at, uint64_t value, unsigned bits);
+
+/* Goes back to an earlier writer->bit, also after something did not fit. */
+void arb_bits_write_undo(struct arb_bit_writer *writer, size_t bit);
+
 /* Zeroes the rest of the last byte; returns the number of bytes in use. */
 size_t arb_bits_write_end(struct arb_bit_writer *writer);
 
@@ -53,7 +61,8 @@ int64_t arb_bits_read_signed(struct arb_bit_reader *reader, unsigned bits);
 float arb_bits_read_float(struct arb_bit_reader *reader);
 void arb_bits_read_bytes(struct arb_bit_reader *reader, void *bytes, size_t count);
 
-/* True when all was there, at most 7 bits are left, and these are zero: the end of a well-formed message. */
+/* True when all was there, at most 7 bits are left, and these are zero: the end of a well-formed
+ * message. */
 bool arb_bits_read_end(const struct arb_bit_reader *reader);
 
 #endif

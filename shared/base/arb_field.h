@@ -1,5 +1,6 @@
-/* Field tables: one row describes a member of a plain struct once. The codec, the schema hash, PROTOCOL.md's
- * check and (later) inspector and metrics are all derived from the rows, so none of them can forget a member.
+/* Field tables: one row describes a member of a plain struct once. The codec, the schema hash,
+ * PROTOCOL.md's check and (later) inspector and metrics are all derived from the rows, so none of
+ * them can forget a member.
  */
 #ifndef ARB_FIELD_H
 #define ARB_FIELD_H
@@ -18,7 +19,8 @@ enum arb_field_type {
     ARB_FIELD_F32,   /* the 32 bits as they are; must be finite and within low..high */
     ARB_FIELD_KEY,   /* struct arb_key: 16 + 16 bits */
     ARB_FIELD_BYTES, /* `size` bytes */
-    ARB_FIELD_TEXT,  /* NUL-terminated UTF-8 in `size` bytes; on the wire 8 bits of length and the bytes */
+    ARB_FIELD_TEXT,  /* NUL-terminated UTF-8 in `size` bytes; on the wire 8 bits of length and the
+                        bytes */
 };
 
 struct arb_field {
@@ -39,10 +41,15 @@ struct arb_fields {
 
 /* One row of a table for `struct type`. */
 #define ARB_FIELD(type, member, kind, wire_bits, low_value, high_value, text)                      \
-    {#member, (uint16_t)offsetof(struct type, member), (uint16_t)sizeof(((struct type *)0)->member), \
-     ARB_FIELD_##kind, (wire_bits), (low_value), (high_value), (text)}
+    {                                                                                              \
+#member, (uint16_t)offsetof(struct type, member),                                          \
+            (uint16_t)sizeof(((struct type *)0)->member), ARB_FIELD_##kind, (wire_bits),           \
+            (low_value), (high_value), (text)                                                      \
+    }
 
 #define ARB_FIELDS(table_name, rows_array)                                                         \
-    {(table_name), (rows_array), sizeof(rows_array) / sizeof((rows_array)[0])}
+    {                                                                                              \
+        (table_name), (rows_array), sizeof(rows_array) / sizeof((rows_array)[0])                   \
+    }
 
 #endif

@@ -1,5 +1,5 @@
-/* 64-bit checksums (XXH3) over bytes in their defined order, little-endian and without padding: the same on
- * every processor. Not for secrets. The only place that includes xxHash.
+/* 64-bit checksums (XXH3) over bytes in their defined order, little-endian and without padding: the
+ * same on every processor. Not for secrets. The only place that includes xxHash.
  */
 #ifndef ARB_HASH_H
 #define ARB_HASH_H

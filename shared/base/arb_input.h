@@ -1,5 +1,5 @@
-/* One input of one player for one tick: an intent, never a result (spec/simulation.md "Movement"). Both ends
- * hold it in this form; the wire form is in shared/proto.
+/* One input of one player for one tick: an intent, never a result (spec/simulation.md "Movement").
+ * Both ends hold it in this form; the wire form is in shared/proto.
  */
 #ifndef ARB_INPUT_H
 #define ARB_INPUT_H
@@ -23,24 +23,27 @@ enum arb_button {
 
 enum { ARB_BUTTON_COUNT = 16 };
 
-/* What the client drew when the input was made: it stood between two published ticks, 1/256 of the way per
- * step; past the newest, from == to and `fraction` counts ticks beyond in 1/256 (spec/lag-compensation.md). */
+/* What the client drew when the input was made: it stood between two published ticks, 1/256 of the
+ * way per step; past the newest, from == to and `fraction` counts ticks beyond in 1/256
+ * (spec/lag-compensation.md). */
 struct arb_view {
     arb_tick from_tick; /* published tick; 0 with to_tick 0: nothing drawn yet */
     arb_tick to_tick;   /* published tick, >= from_tick */
-    uint16_t fraction;  /* 1/256; 0..256 while from < to, up to 65535 (extrapolation) while from == to */
+    uint16_t
+        fraction; /* 1/256; 0..256 while from < to, up to 65535 (extrapolation) while from == to */
     uint16_t reserved[3]; /* 0: the struct is part of the state, which has no padding */
 };
 
 struct arb_input {
-    arb_tick target_tick;    /* the tick t whose step consumes it (S[t] -> S[t+1]) */
-    struct arb_view view;    /* meaningful when fire is held or pressed */
-    arb_sequence sequence;   /* 0: no input (nothing came from this player yet) */
-    uint16_t buttons;        /* held, bit = enum arb_button */
-    uint16_t edges;          /* pressed since the previous input; a subset is not implied in `buttons` */
+    arb_tick target_tick;  /* the tick t whose step consumes it (S[t] -> S[t+1]) */
+    struct arb_view view;  /* meaningful when fire is held or pressed */
+    arb_sequence sequence; /* 0: no input (nothing came from this player yet) */
+    uint16_t buttons;      /* held, bit = enum arb_button */
+    uint16_t edges; /* pressed since the previous input; a subset is not implied in `buttons` */
     int8_t move_x, move_y;   /* intent, -127..127 (-128 is read as -127) */
     uint16_t aim;            /* 1/65536 turn counter-clockwise from +x */
-    uint8_t muzzle_fraction; /* 1/256 of a tick between the previous and this input's place; 0: previous */
+    uint8_t muzzle_fraction; /* 1/256 of a tick between the previous and this input's place; 0:
+                                previous */
     uint8_t reserved[3];     /* 0 */
 };
 

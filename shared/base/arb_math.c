@@ -17,7 +17,8 @@ float arb_vec2_distance(struct arb_vec2 a, struct arb_vec2 b)
 int32_t arb_quantise(float value, float unit, int32_t low, int32_t high)
 {
     ARB_ASSERT(unit > 0.0F && low <= high);
-    /* In double: the division of two floats is within half a step of the exact quotient for all our units. */
+    /* In double: the division of two floats is within half a step of the exact quotient for all our
+     * units. */
     double scaled = (double)value / (double)unit;
     double rounded = scaled < 0.0 ? ceil(scaled - 0.5) : floor(scaled + 0.5);
     if (!(rounded > (double)low)) {

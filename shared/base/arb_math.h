@@ -1,5 +1,5 @@
-/* Exact arithmetic that both ends share: no libm function whose last bit varies, no fused multiply-add (the
- * build forbids contraction). Floats become integers only through arb_quantise.
+/* Exact arithmetic that both ends share: no libm function whose last bit varies, no fused
+ * multiply-add (the build forbids contraction). Floats become integers only through arb_quantise.
  */
 #ifndef ARB_MATH_H
 #define ARB_MATH_H
@@ -38,8 +38,8 @@ static inline float arb_vec2_dot(struct arb_vec2 a, struct arb_vec2 b)
 float arb_vec2_length(struct arb_vec2 v);
 float arb_vec2_distance(struct arb_vec2 a, struct arb_vec2 b);
 
-/* Rounds value / unit to the nearest integer, halves away from zero, clamped to [low, high]; not finite gives
- * low (the callers' decoders have refused such values before). unit > 0. */
+/* Rounds value / unit to the nearest integer, halves away from zero, clamped to [low, high]; not
+ * finite gives low (the callers' decoders have refused such values before). unit > 0. */
 int32_t arb_quantise(float value, float unit, int32_t low, int32_t high);
 
 /* The float that both ends use for a quantised value: (float)q * unit. */

@@ -1,5 +1,6 @@
-/* The one door to the C allocator. ENet, Box2D, cJSON and libuv are hooked to it too, so that one counter
- * proves that a warm tick allocates nothing (spec/simulation.md "World state"). Thread-safe.
+/* The one door to the C allocator. ENet, Box2D, cJSON and libuv are hooked to it too, so that one
+ * counter proves that a warm tick allocates nothing (spec/simulation.md "World state").
+ * Thread-safe.
  */
 #ifndef ARB_MEM_H
 #define ARB_MEM_H
@@ -7,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed memory. Aborts with a message when there is none: everything is allocated at start, and a match that
- * cannot start has nothing to save. Freed by arb_mem_free. */
+/* Zeroed memory. Aborts with a message when there is none: everything is allocated at start, and a
+ * match that cannot start has nothing to save. Freed by arb_mem_free. */
 void *arb_mem_alloc(size_t bytes);
 
-/* Counted forms of malloc, realloc and free for the libraries' hooks; NULL when there is no memory. */
+/* Counted forms of malloc, realloc and free for the libraries' hooks; NULL when there is no memory.
+ */
 void *arb_mem_malloc(size_t bytes);
 void *arb_mem_realloc(void *block, size_t bytes);
 void *arb_mem_calloc(size_t count, size_t bytes);

@@ -1,5 +1,6 @@
-/* The one list of failures of the world (files, ports, memory, configuration), with texts. A function that can
- * fail for such a reason returns enum arb_result; `main` maps it to the exit status (spec/operations.md).
+/* The one list of failures of the world (files, ports, memory, configuration), with texts. A
+ * function that can fail for such a reason returns enum arb_result; `main` maps it to the exit
+ * status (spec/operations.md).
  */
 #ifndef ARB_RESULT_H
 #define ARB_RESULT_H

@@ -1,5 +1,6 @@
-/* PCG32 (M. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms", 2014,
- * pcg32 XSH-RR). The state is 16 bytes of plain integers, so a stream can be part of the world's state.
+/* PCG32 (M. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms",
+ * 2014, pcg32 XSH-RR). The state is 16 bytes of plain integers, so a stream can be part of the
+ * world's state.
  */
 #ifndef ARB_RNG_H
 #define ARB_RNG_H

@@ -1,5 +1,5 @@
-/* Static shapes of a map, in exact floats: told to clients in the welcome, so both ends collide with the same
- * bits. Metres, world frame.
+/* Static shapes of a map, in exact floats: told to clients in the welcome, so both ends collide
+ * with the same bits. Metres, world frame.
  */
 #ifndef ARB_SHAPE_H
 #define ARB_SHAPE_H
@@ -15,8 +15,8 @@ enum arb_shape_type {
 };
 
 struct arb_shape {
-    uint8_t type; /* enum arb_shape_type */
-    uint8_t count;
+    uint8_t type;  /* enum arb_shape_type */
+    uint8_t count; /* of points: circle 1, capsule 2, polygon 3..8 */
     float radius;
     struct arb_vec2 points[ARB_SHAPE_POINTS_MAX];
 };

@@ -5,15 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The integer tick: the only time of a match. 64 bits inside, the low 32 (or 16) on the wire, widened against
- * the newest known tick. Say at each place whether it names S[t] (the state before the inputs of tick t) or a
- * published tick (the state after step t, which is S[t+1]). */
+/* The integer tick: the only time of a match. 64 bits inside, the low 32 (or 16) on the wire,
+ * widened against the newest known tick. Say at each place whether it names S[t] (the state before
+ * the inputs of tick t) or a published tick (the state after step t, which is S[t+1]). */
 typedef uint64_t arb_tick;
 
 /* Sequence of an input: counted per session from 1; 0 means none. Low 16 bits on the wire. */
 typedef uint32_t arb_sequence;
 
-/* Entity key. The generation grows at each reuse of the id, starts at 1 and skips 0; generation 0 is "none". */
+/* Entity key. The generation grows at each reuse of the id, starts at 1 and skips 0; generation 0
+ * is "none". */
 struct arb_key {
     uint16_t id;
     uint16_t generation;
@@ -42,7 +43,8 @@ static inline uint32_t arb_key_order(struct arb_key key)
     return (uint32_t)key.id << 16 | key.generation;
 }
 
-/* Widen the low 16 or 32 bits of a tick or sequence against a reference: the value nearest to `near`. */
+/* Widen the low 16 or 32 bits of a tick or sequence against a reference: the value nearest to
+ * `near`. */
 static inline uint64_t arb_widen16(uint16_t low, uint64_t near)
 {
     int16_t step = (int16_t)(uint16_t)(low - (uint16_t)near);

@@ -1,6 +1,6 @@
-/* The wire: every message's plain form, encode and decode. PROTOCOL.md draws the bytes. Decoders return
- * ARB_DECODE_OK or a reason, and then have changed nothing but their output; they never assert on bytes.
- * Knows no socket and no world.
+/* The wire: every message's plain form, encode and decode. PROTOCOL.md draws the bytes. Decoders
+ * return ARB_DECODE_OK or a reason, and then have changed nothing but their output; they never
+ * assert on bytes. Knows no socket and no world.
  */
 #ifndef ARB_PROTO_H
 #define ARB_PROTO_H
@@ -12,23 +12,23 @@
 #include "shared/proto/arb_schema.h"
 
 enum {
-    ARB_NAME_BYTES = 32,          /* with the NUL */
+    ARB_NAME_BYTES = 32, /* with the NUL */
     ARB_PLAYERS_MAX = 1024,
     ARB_INPUTS_PER_PACKET_MAX = 32,
     ARB_CHUNK_PAYLOAD_MAX = 8186, /* the format's bound; what is configured must fit a datagram */
     ARB_CHUNKS_MAX = 64,
-    ARB_MESSAGE_BYTES_MAX = 1200, /* one message in one datagram */
+    ARB_MESSAGE_BYTES_MAX = 1200,                 /* one message in one datagram */
     ARB_LONG_MESSAGE_BYTES_MAX = 4 * 1024 * 1024, /* reassembled from parts */
 };
 
 enum arb_decode {
     ARB_DECODE_OK = 0,
-    ARB_DECODE_EMPTY,    /* no type byte */
-    ARB_DECODE_UNKNOWN,  /* type not in the list, or not from this side */
-    ARB_DECODE_SHORT,    /* ended early */
-    ARB_DECODE_LONG,     /* bytes left over */
-    ARB_DECODE_RANGE,    /* a value outside its table row, not finite, not UTF-8 */
-    ARB_DECODE_ORDER,    /* inputs or entities not ascending, index >= count */
+    ARB_DECODE_EMPTY,   /* no type byte */
+    ARB_DECODE_UNKNOWN, /* type not in the list, or not from this side */
+    ARB_DECODE_SHORT,   /* ended early */
+    ARB_DECODE_LONG,    /* bytes left over */
+    ARB_DECODE_RANGE,   /* a value outside its table row, not finite, not UTF-8 */
+    ARB_DECODE_ORDER,   /* inputs or entities not ascending, index >= count */
     ARB_DECODE_REASONS,
 };
 const char *arb_decode_text(enum arb_decode reason);
@@ -55,10 +55,12 @@ enum arb_message_type {
 /* Type of a message, 0 when empty or unknown. */
 int arb_message_type(const uint8_t *bytes, size_t size);
 
-/* Texts of the wire are UTF-8 without control characters (U+0000..U+001F, U+007F..U+009F). `size` without the NUL. */
+/* Texts of the wire are UTF-8 without control characters (U+0000..U+001F, U+007F..U+009F). `size`
+ * without the NUL. */
 bool arb_proto_text_valid(const char *text, size_t size);
 
-/* ---- HELLO, REFUSED, PING, PONG, COUNTS: fixed tables ------------------------------------------------ */
+/* ---- HELLO, REFUSED, PING, PONG, COUNTS: fixed tables
+ * ------------------------------------------------ */
 
 struct arb_hello {
     uint16_t version;     /* ARB_PROTOCOL_VERSION */
@@ -66,8 +68,8 @@ struct arb_hello {
     char name[ARB_NAME_BYTES];
 };
 
-/* Version and hash stand first in the HELLO of every version, so that a server of another one can name them: reads
- * these two only. False: not a HELLO, or shorter than that. */
+/* Version and hash stand first in the HELLO of every version, so that a server of another one can
+ * name them: reads these two only. False: not a HELLO, or shorter than that. */
 bool arb_hello_peek(const uint8_t *bytes, size_t size, uint16_t *version, uint64_t *schema_hash);
 
 enum arb_refusal {
@@ -91,22 +93,25 @@ struct arb_ping {
 
 struct arb_pong {
     uint16_t sequence;
-    uint32_t tick;     /* low 32 bits of the tick whose step comes next when the ping was read, S[tick] */
-    uint16_t fraction; /* 1/65536 of a tick passed since that tick's deadline minus one period, i.e. towards it */
+    uint32_t
+        tick; /* low 32 bits of the tick whose step comes next when the ping was read, S[tick] */
+    uint16_t fraction; /* 1/65536 of a tick passed since that tick's deadline minus one period, i.e.
+                          towards it */
     uint32_t wait_us;  /* between reading the ping and sending this */
 };
 
 struct arb_counts {
-    uint32_t ticks;             /* live ticks with this player present */
-    uint32_t inputs_consumed;   /* ticks whose input came in time */
+    uint32_t ticks;           /* live ticks with this player present */
+    uint32_t inputs_consumed; /* ticks whose input came in time */
     uint32_t inputs_starved;
-    uint32_t inputs_late;       /* arrived after their tick */
-    uint32_t inputs_duplicate;  /* again or older; the redundancy at work */
-    uint32_t inputs_refused;    /* too far ahead, wrong control number */
+    uint32_t inputs_late;      /* arrived after their tick */
+    uint32_t inputs_duplicate; /* again or older; the redundancy at work */
+    uint32_t inputs_refused;   /* too far ahead, wrong control number */
     uint32_t edges[ARB_BUTTON_COUNT];
 };
 
-/* ---- WELCOME ------------------------------------------------------------------------------------------ */
+/* ---- WELCOME
+ * ------------------------------------------------------------------------------------------ */
 
 struct arb_welcome {
     char mode[ARB_NAME_BYTES];
@@ -114,28 +119,30 @@ struct arb_welcome {
     uint64_t player_id;
     uint16_t player_slot;
     uint16_t player_capacity;
-    uint32_t tick;                    /* low 32 bits, S[tick] when sent */
-    uint16_t tick_rate;               /* Hz */
+    uint32_t tick;      /* low 32 bits, S[tick] when sent */
+    uint16_t tick_rate; /* Hz */
     uint8_t snapshot_interval_ticks;
     uint8_t input_delay_ticks;
     uint8_t input_buffer_ticks;
-    uint64_t map_hash;                /* arb_geometry_hash of what follows */
+    uint64_t map_hash; /* arb_geometry_hash of what follows */
     struct arb_bounds bounds;
     uint32_t shape_count;
-    const struct arb_shape *shapes;   /* encode: caller's; decode: in the caller's `shapes` array */
-    const void *params;               /* struct described by the params table given to the codec */
+    const struct arb_shape *shapes; /* encode: caller's; decode: in the caller's `shapes` array */
+    const void *params;             /* struct described by the params table given to the codec */
 };
 
-/* Size is bounded by ARB_LONG_MESSAGE_BYTES_MAX; 0 when it does not fit `capacity`. `param_fields` is
- * arb_move_param_fields (proto does not include move). */
+/* Size is bounded by ARB_LONG_MESSAGE_BYTES_MAX; 0 when it does not fit `capacity`. `param_fields`
+ * is arb_move_param_fields (proto does not include move). */
 size_t arb_welcome_encode(const struct arb_welcome *welcome, const struct arb_fields *param_fields,
                           uint8_t *bytes, size_t capacity);
-/* `shapes` has room for `shape_capacity`; `params` for the struct of param_fields. Values in range and finite. */
+/* `shapes` has room for `shape_capacity`; `params` for the struct of param_fields. Values in range
+ * and finite. */
 enum arb_decode arb_welcome_decode(const uint8_t *bytes, size_t size,
                                    const struct arb_fields *param_fields, struct arb_shape *shapes,
                                    size_t shape_capacity, void *params, struct arb_welcome *out);
 
-/* ---- PART: messages longer than one datagram, reliable channel, in order ------------------------------- */
+/* ---- PART: messages longer than one datagram, reliable channel, in order
+ * ------------------------------- */
 
 struct arb_part {
     uint16_t message; /* number of the long message, +1 each */
@@ -159,63 +166,72 @@ enum arb_decode arb_part_decode(const uint8_t *bytes, size_t size, struct arb_pa
 
 /* Receiver of parts: one long message at a time, in order, into memory of the caller. */
 struct arb_parts {
-    uint8_t *bytes;    /* caller's, `capacity` bytes */
+    uint8_t *bytes; /* caller's, `capacity` bytes */
     size_t capacity;
-    size_t size;       /* got so far; whole when ARB_PARTS_COMPLETE was returned */
-    uint16_t message;  /* number of the newest message */
-    uint16_t next;     /* index expected; 0: between two messages */
+    size_t size;      /* got so far; whole when ARB_PARTS_COMPLETE was returned */
+    uint16_t message; /* number of the newest message */
+    uint16_t next;    /* index expected; 0: between two messages */
     uint16_t count;
-    bool started;      /* a first part came once: numbers go up by one from there */
+    bool started; /* a first part came once: numbers go up by one from there */
 };
 
 enum arb_parts_result {
     ARB_PARTS_WAITING,  /* taken, more follow */
     ARB_PARTS_COMPLETE, /* bytes[0..size) is the message, until the next part is added */
-    ARB_PARTS_BROKEN,   /* not the part that comes next: the sender is no server of ours, disconnect */
+    ARB_PARTS_BROKEN,   /* not the part that comes next: the sender is no server of ours, disconnect
+                         */
     ARB_PARTS_TOO_LONG, /* more than `capacity` bytes: as above */
 };
 
 void arb_parts_init(struct arb_parts *parts, uint8_t *bytes, size_t capacity);
-/* After an error what was collected is dropped, and every part but the first of the next message is an error too. */
+/* After an error what was collected is dropped, and every part but the first of the next message is
+ * an error too. */
 enum arb_parts_result arb_parts_add(struct arb_parts *parts, const struct arb_part *part);
 
-/* ---- INPUT ---------------------------------------------------------------------------------------------- */
+/* ---- INPUT
+ * ---------------------------------------------------------------------------------------------- */
 
 struct arb_input_packet {
-    uint8_t control;           /* control number, +1 per rebind of the controlled entity */
-    uint16_t ack_snapshot;     /* newest committed snapshot id (low 16); meaningful when has_ack */
+    uint8_t control;       /* control number, +1 per rebind of the controlled entity */
+    uint16_t ack_snapshot; /* newest committed snapshot id (low 16); meaningful when has_ack */
     uint8_t has_ack;
-    uint32_t ack_mask;         /* bit i: snapshot ack - 1 - i was committed too */
-    uint8_t count;             /* 0..ARB_INPUTS_PER_PACKET_MAX; 0: a bare acknowledgement */
-    uint8_t older_count;       /* the first so many of them were made under an earlier control number: the
-                                  server counts their edges and steps with a neutral input (aim kept), and the
-                                  client's prediction does the same; 0..count */
-    struct arb_input inputs[ARB_INPUTS_PER_PACKET_MAX]; /* sequences ascending by 1, ticks ascending */
+    uint32_t ack_mask;   /* bit i: snapshot ack - 1 - i was committed too */
+    uint8_t count;       /* 0..ARB_INPUTS_PER_PACKET_MAX; 0: a bare acknowledgement */
+    uint8_t older_count; /* the first so many of them were made under an earlier control number: the
+                            server counts their edges and steps with a neutral input (aim kept), and
+                            the client's prediction does the same; 0..count */
+    struct arb_input
+        inputs[ARB_INPUTS_PER_PACKET_MAX]; /* sequences ascending by 1, ticks ascending */
 };
 
-/* 0 when it does not fit, or two ticks in a row are more than 65,535 apart. Unchanged inputs (buttons, move, aim,
- * muzzle fraction as before, no edge, next tick) cost one bit while fire is neither held nor pressed; only with fire
- * does the view travel, else it is decoded as zeros. -128 of a move travels as -127. */
-size_t arb_input_packet_encode(const struct arb_input_packet *packet, uint8_t *bytes, size_t capacity);
+/* 0 when it does not fit, or two ticks in a row are more than 65,535 apart. Unchanged inputs
+ * (buttons, move, aim, muzzle fraction as before, no edge, next tick) cost one bit while fire is
+ * neither held nor pressed; only with fire does the view travel, else it is decoded as zeros. -128
+ * of a move travels as -127. */
+size_t arb_input_packet_encode(const struct arb_input_packet *packet, uint8_t *bytes,
+                               size_t capacity);
 
-/* Sequences, ticks and views are 16 bits on the wire: widened against the newest sequence seen of this session
- * and the server's current tick S[tick]. */
-enum arb_decode arb_input_packet_decode(const uint8_t *bytes, size_t size, arb_sequence near_sequence,
-                                        arb_tick near_tick, struct arb_input_packet *out);
+/* Sequences, ticks and views are 16 bits on the wire: widened against the newest sequence seen of
+ * this session and the server's current tick S[tick]. */
+enum arb_decode arb_input_packet_decode(const uint8_t *bytes, size_t size,
+                                        arb_sequence near_sequence, arb_tick near_tick,
+                                        struct arb_input_packet *out);
 
-/* ---- SNAPSHOT ------------------------------------------------------------------------------------------- */
+/* ---- SNAPSHOT
+ * ------------------------------------------------------------------------------------------- */
 
-/* One group of chunks shares this header; the bits of all payloads in index order are one stream. */
+/* One group of chunks shares this header; the bits of all payloads in index order are one stream.
+ */
 struct arb_snapshot_header {
-    uint16_t id;                 /* low 16 bits */
-    uint16_t tick;               /* published tick, low 16 bits */
-    uint16_t confirmed_tick;     /* low 16 bits */
-    uint16_t last_sequence;      /* newest input of this client that was consumed, low 16 */
-    int8_t buffer_ticks;         /* worst lead of this client's inputs since the last snapshot, in ticks: how
-                                    many ticks before its own an input arrived; negative: late; 127: no
-                                    new input arrived since then */
-    uint8_t control;             /* control number */
-    struct arb_key controlled;   /* the entity this client controls, or none */
+    uint16_t id;             /* low 16 bits */
+    uint16_t tick;           /* published tick, low 16 bits */
+    uint16_t confirmed_tick; /* low 16 bits */
+    uint16_t last_sequence;  /* newest input of this client that was consumed, low 16 */
+    int8_t buffer_ticks; /* worst lead of this client's inputs since the last snapshot, in ticks:
+                            how many ticks before its own an input arrived; negative: late; 127: no
+                            new input arrived since then */
+    uint8_t control;     /* control number */
+    struct arb_key controlled; /* the entity this client controls, or none */
     uint8_t chunk_index, chunk_count;
 };
 
@@ -228,23 +244,26 @@ struct arb_chunk {
 size_t arb_chunk_encode(const struct arb_chunk *chunk, uint8_t *bytes, size_t capacity);
 enum arb_decode arb_chunk_decode(const uint8_t *bytes, size_t size, struct arb_chunk *out);
 
-/* The stream of a full snapshot: own part (when controlled), entity count, entities ascending by key. */
+/* The stream of a full snapshot: own part (when controlled), entity count, entities ascending by
+ * key. */
 struct arb_own_part {
     uint32_t starved_ticks;   /* of this session, wraps at 2^16 on the wire */
     uint32_t outside_changes; /* changes of own state that its own step did not make, same */
     const void *own;          /* struct arb_own, coded by the mover's table */
 };
 
-/* Encodes entities[0..count) (indices into frame, ascending) and the own part (NULL: none). Returns bytes used,
- * 0 when it does not fit `capacity`; *fitted is how many entities went in when it did not fit: the encoder stops
- * at an entity boundary, so the first *fitted entities are a valid stream. */
+/* Encodes entities[0..count) (indices into frame, ascending) and the own part (NULL: none). Returns
+ * bytes used, 0 when it does not fit `capacity`; *fitted is how many entities went in when it did
+ * not fit: the encoder stops at an entity boundary, so the first *fitted entities are a valid
+ * stream. */
 size_t arb_snapshot_encode(const struct arb_schema *schema, const struct arb_fields *own_fields,
                            const struct arb_own_part *own, const struct arb_frame *frame,
-                           const uint32_t *entities, uint32_t count, uint8_t *bytes, size_t capacity,
-                           uint32_t *fitted);
+                           const uint32_t *entities, uint32_t count, uint8_t *bytes,
+                           size_t capacity, uint32_t *fitted);
 
-/* The same in pieces, so that what one entity costs is paid once per tick and shared by all clients: its record (all
- * but the key, which is coded against the entity before it) is encoded once and then copied into every stream. */
+/* The same in pieces, so that what one entity costs is paid once per tick and shared by all
+ * clients: its record (all but the key, which is coded against the entity before it) is encoded
+ * once and then copied into every stream. */
 
 /* Appends the record of `entity`, an entity of `frame`. */
 void arb_entity_encode(const struct arb_schema *schema, const struct arb_frame *frame,
@@ -254,9 +273,10 @@ size_t arb_entity_bits_max(const struct arb_schema *schema, uint32_t points);
 
 /* Records of all entities of a frame. */
 struct arb_records {
-    uint8_t *bytes;      /* caller's, arb_records_bytes_max of them suffice */
+    uint8_t *bytes; /* caller's, arb_records_bytes_max of them suffice */
     size_t capacity;
-    uint32_t *first_bit; /* caller's, one more than entities: record i is the bits first_bit[i]..first_bit[i + 1] */
+    uint32_t *first_bit; /* caller's, one more than entities: record i is the bits
+                            first_bit[i]..first_bit[i + 1] */
 };
 size_t arb_records_bytes_max(const struct arb_schema *schema, uint32_t entity_capacity,
                              uint32_t point_capacity);
@@ -276,22 +296,25 @@ struct arb_snapshot_writer {
 /* `own` NULL: no own part. */
 void arb_snapshot_begin(struct arb_snapshot_writer *writer, const struct arb_fields *own_fields,
                         const struct arb_own_part *own, uint8_t *bytes, size_t capacity);
-/* Keys ascending, ids never twice. False: it did not fit, the stream is as before and others may be tried. */
+/* Keys ascending, ids never twice. False: it did not fit, the stream is as before and others may be
+ * tried. */
 bool arb_snapshot_add(struct arb_snapshot_writer *writer, struct arb_key key,
                       const struct arb_records *records, uint32_t index);
 /* Bytes used; 0: not even the own part fitted. */
 size_t arb_snapshot_end(struct arb_snapshot_writer *writer);
 
-/* Decodes into `frame` (arrays of the caller with the given capacities) and *own (own->own points to the
- * caller's struct). *has_own tells whether there was an own part. All checks of spec/replication.md "Chunks":
- * every record decodes, no key twice, bodies whole, values in range. frame->tick is left alone: the header has it. */
+/* Decodes into `frame` (arrays of the caller with the given capacities) and *own (own->own points
+ * to the caller's struct). *has_own tells whether there was an own part. All checks of
+ * spec/replication.md "Chunks": every record decodes, no key twice, bodies whole, values in range.
+ * frame->tick is left alone: the header has it. */
 enum arb_decode arb_snapshot_decode(const struct arb_schema *schema,
                                     const struct arb_fields *own_fields, const uint8_t *bytes,
                                     size_t size, struct arb_frame *frame, uint32_t entity_capacity,
-                                    uint32_t point_capacity, void *own, struct arb_own_part *own_part,
-                                    bool *has_own);
+                                    uint32_t point_capacity, void *own,
+                                    struct arb_own_part *own_part, bool *has_own);
 
-/* ---- Chunk assembly (receiver) --------------------------------------------------------------------------- */
+/* ---- Chunk assembly (receiver)
+ * --------------------------------------------------------------------------- */
 
 enum arb_assembly_result {
     ARB_ASSEMBLY_WAITING,   /* taken, more are missing */
@@ -303,15 +326,15 @@ enum arb_assembly_result {
 
 struct arb_assembly {
     struct arb_snapshot_header header; /* of the group in assembly */
-    bool active, dead;                 /* `header` names a group; it got its verdict or conflicted */
-    bool complete;                     /* waits for arb_assembly_finish */
+    bool active, dead; /* `header` names a group; it got its verdict or conflicted */
+    bool complete;     /* waits for arb_assembly_finish */
     bool committed_any;
-    uint16_t committed_id;             /* newest committed */
-    uint64_t present;                  /* bit per chunk */
+    uint16_t committed_id; /* newest committed */
+    uint64_t present;      /* bit per chunk */
     uint16_t chunk_size[ARB_CHUNKS_MAX];
-    uint32_t chunk_capacity;           /* bytes per chunk in `storage` */
-    uint8_t *storage;                  /* ARB_CHUNKS_MAX * chunk_capacity, caller's */
-    uint8_t *bytes;                    /* the whole stream when complete, caller's, same size */
+    uint32_t chunk_capacity; /* bytes per chunk in `storage` */
+    uint8_t *storage;        /* ARB_CHUNKS_MAX * chunk_capacity, caller's */
+    uint8_t *bytes;          /* the whole stream when complete, caller's, same size */
     size_t size;
 };
 
@@ -322,7 +345,9 @@ enum arb_assembly_result arb_assembly_add(struct arb_assembly *assembly,
 /* Call after a complete group was decoded: good groups advance committed_id, bad ones are dead. */
 void arb_assembly_finish(struct arb_assembly *assembly, bool committed);
 
-/* ---- EVENT ------------------------------------------------------------------------------------------------- */
+/* ---- EVENT
+ * -------------------------------------------------------------------------------------------------
+ */
 
 /* value, name, struct suffix, text */
 #define ARB_EVENT_MAP(X)                                                                           \
@@ -340,7 +365,13 @@ enum arb_event_kind {
 #undef X
 };
 
-enum arb_phase { ARB_PHASE_WAITING, ARB_PHASE_COUNTDOWN, ARB_PHASE_LIVE, ARB_PHASE_RESULT, ARB_PHASE_ENDED };
+enum arb_phase {
+    ARB_PHASE_WAITING,
+    ARB_PHASE_COUNTDOWN,
+    ARB_PHASE_LIVE,
+    ARB_PHASE_RESULT,
+    ARB_PHASE_ENDED
+};
 
 /* cause of a death */
 enum arb_cause { ARB_CAUSE_SHOT, ARB_CAUSE_WALL, ARB_CAUSE_HEAD, ARB_CAUSE_BODY, ARB_CAUSE_LEFT };
@@ -376,7 +407,7 @@ struct arb_event {
             uint16_t shooter_slot, victim_slot;
             uint16_t damage; /* points */
             uint8_t part;
-            float x, y;      /* m, where it hit */
+            float x, y; /* m, where it hit */
         } hit;
         struct arb_event_score {
             uint16_t slot;
@@ -384,12 +415,12 @@ struct arb_event {
             uint16_t kills, deaths, deaths_by_nobody;
         } score;
         struct arb_event_phase {
-            uint8_t phase; /* enum arb_phase */
-            uint8_t round; /* from 1 */
+            uint8_t phase;     /* enum arb_phase */
+            uint8_t round;     /* from 1 */
             uint32_t end_tick; /* low 32 bits of the tick at which it ends; 0: open */
         } phase;
         struct arb_event_result {
-            uint8_t reason; /* enum arb_end_reason */
+            uint8_t reason;       /* enum arb_end_reason */
             uint16_t winner_slot; /* ARB_NO_SLOT: draw */
             uint8_t winner_team;  /* 0: none */
         } result;
@@ -402,7 +433,8 @@ const struct arb_fields *arb_event_fields(uint8_t kind);
 size_t arb_event_encode(const struct arb_event *event, uint8_t *bytes, size_t capacity);
 enum arb_decode arb_event_decode(const uint8_t *bytes, size_t size, struct arb_event *out);
 
-/* ---- table-driven messages ----------------------------------------------------------------------------- */
+/* ---- table-driven messages
+ * ----------------------------------------------------------------------------- */
 
 extern const struct arb_fields arb_hello_fields, arb_refused_fields, arb_ping_fields,
     arb_pong_fields, arb_counts_fields;

@@ -1,0 +1,83 @@
+#include "shared/base/arb_math.h"
+#include "shared/proto/arb_schema.h"
+
+#define METRE (1.0F / 512.0F)
+#define SPEED (1.0F / 64.0F)
+#define STEP 1.0F
+
+/* field, name, bits, signed, unit, text */
+#define CHARACTER_ROWS(ROW)                                                                        \
+    ROW(OWNER, "owner", 11, 0, STEP, "player slot + 1; 0: nobody's")                               \
+    ROW(TEAM, "team", 4, 0, STEP, "0: none")                                                       \
+    ROW(X, "x", 22, 1, METRE, "m, centre")                                                         \
+    ROW(Y, "y", 22, 1, METRE, "m")                                                                 \
+    ROW(VX, "vx", 14, 1, SPEED, "m/s")                                                             \
+    ROW(VY, "vy", 14, 1, SPEED, "m/s")                                                             \
+    ROW(HEADING, "heading", 16, 0, ARB_TURN / 65536.0F, "turn/65536 counter-clockwise from +x")    \
+    ROW(HEALTH, "health", 10, 0, STEP, "points")                                                   \
+    ROW(WEAPON, "weapon", 2, 0, STEP, "index of the weapon in hand")                               \
+    ROW(JUMP, "jump", 8, 0, STEP, "jump count, wraps; a difference means no interpolation")
+
+#define PICKUP_ROWS(ROW)                                                                           \
+    ROW(TYPE, "type", 2, 0, STEP, "0 health, 1 ammunition, 2 weapon")                              \
+    ROW(VALUE, "value", 10, 0, STEP, "points, rounds, or index of the weapon")                     \
+    ROW(X, "x", 22, 1, METRE, "m, centre")                                                         \
+    ROW(Y, "y", 22, 1, METRE, "m")
+
+#define TABLE_ROW(field, name, bits, is_signed, unit, text) {name, bits, is_signed, unit, text},
+
+/* Every row stands at its field's index: a forgotten, doubled or misplaced row does not compile. */
+#define CHARACTER_INDEX(field, name, bits, is_signed, unit, text) CHARACTER_AT_##field,
+#define CHARACTER_CHECK(field, name, bits, is_signed, unit, text)                                  \
+    _Static_assert((int)CHARACTER_AT_##field == (int)ARB_CHARACTER_##field, name);
+#define PICKUP_INDEX(field, name, bits, is_signed, unit, text) PICKUP_AT_##field,
+#define PICKUP_CHECK(field, name, bits, is_signed, unit, text)                                     \
+    _Static_assert((int)PICKUP_AT_##field == (int)ARB_PICKUP_##field, name);
+
+enum { CHARACTER_ROWS(CHARACTER_INDEX) CHARACTER_ROW_COUNT };
+enum { PICKUP_ROWS(PICKUP_INDEX) PICKUP_ROW_COUNT };
+CHARACTER_ROWS(CHARACTER_CHECK)
+PICKUP_ROWS(PICKUP_CHECK)
+_Static_assert((int)CHARACTER_ROW_COUNT == (int)ARB_CHARACTER_FIELDS, "a row for each field");
+_Static_assert((int)PICKUP_ROW_COUNT == (int)ARB_PICKUP_FIELDS, "a row for each field");
+_Static_assert((int)ARB_CHARACTER_FIELDS <= (int)ARB_KIND_FIELDS_MAX,
+               "the published entity holds them");
+
+static const struct arb_kind_field character_rows[] = {CHARACTER_ROWS(TABLE_ROW)};
+static const struct arb_kind_field pickup_rows[] = {PICKUP_ROWS(TABLE_ROW)};
+
+static const struct arb_kind kinds[] = {
+    [ARB_ARENA_CHARACTER] =
+        {
+            .name = "character",
+            .fields = character_rows,
+            .field_count = ARB_CHARACTER_FIELDS,
+            .x = ARB_CHARACTER_X,
+            .y = ARB_CHARACTER_Y,
+            .vx = ARB_CHARACTER_VX,
+            .vy = ARB_CHARACTER_VY,
+            .heading = ARB_CHARACTER_HEADING,
+            .jump = ARB_CHARACTER_JUMP,
+            .owner = ARB_CHARACTER_OWNER,
+        },
+    [ARB_ARENA_PICKUP] =
+        {
+            .name = "pickup",
+            .fields = pickup_rows,
+            .field_count = ARB_PICKUP_FIELDS,
+            .x = ARB_PICKUP_X,
+            .y = ARB_PICKUP_Y,
+            .vx = -1,
+            .vy = -1,
+            .heading = -1,
+            .jump = -1,
+            .owner = -1,
+        },
+};
+
+const struct arb_schema arb_schema_arena = {
+    .name = "arena",
+    .kinds = kinds,
+    .kind_count = sizeof kinds / sizeof kinds[0],
+    .mover = 1, /* ARB_MOVER_ARENA of shared/move, which proto does not include; a test compares */
+};

@@ -1,0 +1,352 @@
+/* The stream of a full snapshot, bit by bit (PROTOCOL.md "Snapshot stream"):
+ *
+ *   own 1 [starved 16 | outside 16 | own state by the mover's table] | count 14 | entity ...
+ *
+ *   entity: id step (small) | generation (small) | record
+ *   record: kind | fields by the kind's table | body [count (small) | first x y | point ...]
+ *   point:  width 2 | dx | dy, against the straight continuation of the two points before
+ */
+#include "shared/base/arb_assert.h"
+#include "shared/proto/arb_proto_internal.h"
+
+#include <string.h>
+
+static const struct arb_field own_part_rows[] = {
+    ARB_FIELD(arb_own_part, starved_ticks, U32, 16, 0, 65535,
+              "ticks of this session without an input of this client, low 16 bits"),
+    ARB_FIELD(arb_own_part, outside_changes, U32, 16, 0, 65535,
+              "changes of the own state that the own step did not make, low 16 bits"),
+};
+const struct arb_fields arb_own_part_fields = ARB_FIELDS("OWN PART", own_part_rows);
+
+const struct arb_small arb_small_id = {{1, 4, 8, 16}};
+const struct arb_small arb_small_generation = {{2, 4, 8, 16}};
+const struct arb_small arb_small_points = {{4, 6, 8, 10}};
+
+enum { ENTITY_COUNT_BITS = 14 };
+
+_Static_assert(ARB_ENTITIES_MAX < 1 << ENTITY_COUNT_BITS, "the count fits");
+_Static_assert(ARB_BODY_POINTS_MAX < 1 << 10, "the count of points fits its widest form");
+
+static unsigned kind_bits(const struct arb_schema *schema)
+{
+    unsigned bits = 0;
+    while ((schema->kind_count - 1U) >> bits != 0) {
+        bits++;
+    }
+    return bits;
+}
+
+/* Widths of a point's step, by its 2 bits; the widest holds every step between points of the
+ * field's width. */
+static unsigned step_bits(unsigned point_bits, unsigned width)
+{
+    static const uint8_t narrow[3] = {4, 7, 12};
+    return width < 3 ? narrow[width] : point_bits + 3;
+}
+
+static bool fits(int64_t value, unsigned bits)
+{
+    return value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1);
+}
+
+/* ---- encode ---- */
+
+static void write_value(struct arb_bit_writer *writer, const struct arb_kind_field *field,
+                        int32_t q)
+{
+    if (field->is_signed) {
+        arb_bits_write_signed(writer, q, field->bits);
+    } else {
+        arb_bits_write(writer, (uint64_t)(int64_t)q, field->bits);
+    }
+}
+
+static void write_point(struct arb_bit_writer *writer, unsigned point_bits, int64_t dx, int64_t dy)
+{
+    unsigned width = 0;
+    while (!fits(dx, step_bits(point_bits, width)) || !fits(dy, step_bits(point_bits, width))) {
+        width++;
+    }
+    unsigned bits = step_bits(point_bits, width);
+    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    arb_bits_write(writer, width | ((uint64_t)dx & mask) << 2, 2 + bits);
+    arb_bits_write(writer, (uint64_t)dy & mask, bits);
+}
+
+static void write_body(struct arb_bit_writer *writer, const struct arb_kind_field *field,
+                       const struct arb_point *points, uint32_t count)
+{
+    ARB_ASSERT(count <= ARB_BODY_POINTS_MAX);
+    arb_small_write(writer, &arb_small_points, count);
+    if (count == 0) {
+        return;
+    }
+    write_value(writer, field, points[0].x);
+    write_value(writer, field, points[0].y);
+    int64_t step_x = 0;
+    int64_t step_y = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        int64_t x = (int64_t)points[i].x - points[i - 1].x;
+        int64_t y = (int64_t)points[i].y - points[i - 1].y;
+        write_point(writer, field->bits, x - step_x, y - step_y);
+        step_x = x;
+        step_y = y;
+    }
+}
+
+void arb_entity_encode(const struct arb_schema *schema, const struct arb_frame *frame,
+                       const struct arb_published *entity, struct arb_bit_writer *writer)
+{
+    ARB_ASSERT(entity->kind < schema->kind_count);
+    const struct arb_kind *kind = &schema->kinds[entity->kind];
+    arb_bits_write(writer, entity->kind, kind_bits(schema));
+    for (int i = 0; i < kind->field_count; i++) {
+        write_value(writer, &kind->fields[i], entity->q[i]);
+    }
+    if (kind->has_body) {
+        ARB_ASSERT(entity->body_first <= frame->point_count &&
+                   frame->point_count - entity->body_first >= entity->body_count);
+        write_body(writer, &kind->fields[kind->x], frame->points + entity->body_first,
+                   entity->body_count);
+    }
+}
+
+size_t arb_entity_bits_max(const struct arb_schema *schema, uint32_t points)
+{
+    size_t worst = 0;
+    for (int k = 0; k < schema->kind_count; k++) {
+        const struct arb_kind *kind = &schema->kinds[k];
+        size_t bits = kind_bits(schema);
+        for (int i = 0; i < kind->field_count; i++) {
+            bits += kind->fields[i].bits;
+        }
+        if (kind->has_body) {
+            unsigned point_bits = kind->fields[kind->x].bits;
+            bits += 12 + points * (2 + 2 * (size_t)step_bits(point_bits, 3));
+        }
+        worst = bits > worst ? bits : worst;
+    }
+    return worst;
+}
+
+size_t arb_records_bytes_max(const struct arb_schema *schema, uint32_t entity_capacity,
+                             uint32_t point_capacity)
+{
+    size_t fixed = arb_entity_bits_max(schema, 0);
+    size_t point = arb_entity_bits_max(schema, 1) - fixed;
+    return (entity_capacity * fixed + point_capacity * point) / 8 + 1;
+}
+
+bool arb_records_encode(const struct arb_schema *schema, const struct arb_frame *frame,
+                        struct arb_records *records)
+{
+    struct arb_bit_writer writer;
+    arb_bits_write_begin(&writer, records->bytes, records->capacity);
+    for (uint32_t i = 0; i < frame->entity_count; i++) {
+        records->first_bit[i] = (uint32_t)writer.bit;
+        arb_entity_encode(schema, frame, &frame->entities[i], &writer);
+    }
+    records->first_bit[frame->entity_count] = (uint32_t)writer.bit;
+    return !writer.full;
+}
+
+void arb_snapshot_begin(struct arb_snapshot_writer *writer, const struct arb_fields *own_fields,
+                        const struct arb_own_part *own, uint8_t *bytes, size_t capacity)
+{
+    arb_bits_write_begin(&writer->bits, bytes, capacity);
+    arb_bits_write(&writer->bits, own != NULL, 1);
+    if (own != NULL) {
+        struct arb_own_part counts = {own->starved_ticks & 0xFFFF, own->outside_changes & 0xFFFF,
+                                      NULL};
+        arb_fields_write(&writer->bits, &arb_own_part_fields, &counts);
+        arb_fields_write(&writer->bits, own_fields, own->own);
+    }
+    writer->count_bit = writer->bits.bit;
+    writer->count = 0;
+    writer->last = ARB_KEY_NONE;
+    arb_bits_write(&writer->bits, 0, ENTITY_COUNT_BITS);
+}
+
+static void write_key(struct arb_snapshot_writer *writer, struct arb_key key)
+{
+    ARB_ASSERT(!arb_key_is_none(key));
+    ARB_ASSERT(writer->count == 0 || key.id > writer->last.id);
+    arb_small_write(&writer->bits, &arb_small_id, (uint32_t)(key.id - writer->last.id));
+    arb_small_write(&writer->bits, &arb_small_generation, key.generation);
+}
+
+/* Keeps the entity that was written from bit `start` on, or takes it back. */
+static bool keep_entity(struct arb_snapshot_writer *writer, size_t start, struct arb_key key)
+{
+    if (writer->bits.full) {
+        arb_bits_write_undo(&writer->bits, start);
+        return false;
+    }
+    writer->last = key;
+    writer->count++;
+    return true;
+}
+
+bool arb_snapshot_add(struct arb_snapshot_writer *writer, struct arb_key key,
+                      const struct arb_records *records, uint32_t index)
+{
+    if (writer->bits.full || writer->count == ARB_ENTITIES_MAX) {
+        return false;
+    }
+    size_t start = writer->bits.bit;
+    size_t first = records->first_bit[index];
+    write_key(writer, key);
+    arb_bits_write_copy(&writer->bits, records->bytes, first,
+                        records->first_bit[index + 1] - first);
+    return keep_entity(writer, start, key);
+}
+
+size_t arb_snapshot_end(struct arb_snapshot_writer *writer)
+{
+    if (writer->bits.full) {
+        return 0;
+    }
+    arb_bits_rewrite(&writer->bits, writer->count_bit, writer->count, ENTITY_COUNT_BITS);
+    return arb_bits_write_end(&writer->bits);
+}
+
+size_t arb_snapshot_encode(const struct arb_schema *schema, const struct arb_fields *own_fields,
+                           const struct arb_own_part *own, const struct arb_frame *frame,
+                           const uint32_t *entities, uint32_t count, uint8_t *bytes,
+                           size_t capacity, uint32_t *fitted)
+{
+    struct arb_snapshot_writer writer;
+    arb_snapshot_begin(&writer, own_fields, own, bytes, capacity);
+    bool good = !writer.bits.full && count <= ARB_ENTITIES_MAX;
+    for (uint32_t i = 0; i < count && good; i++) {
+        const struct arb_published *entity = &frame->entities[entities[i]];
+        size_t start = writer.bits.bit;
+        write_key(&writer, entity->key);
+        arb_entity_encode(schema, frame, entity, &writer.bits);
+        good = keep_entity(&writer, start, entity->key);
+    }
+    *fitted = writer.count;
+    size_t size = arb_snapshot_end(&writer);
+    return good ? size : 0;
+}
+
+/* ---- decode ---- */
+
+static int32_t read_value(struct arb_bit_reader *reader, const struct arb_kind_field *field)
+{
+    return field->is_signed ? (int32_t)arb_bits_read_signed(reader, field->bits)
+                            : (int32_t)arb_bits_read(reader, field->bits);
+}
+
+static bool read_points(struct arb_bit_reader *reader, const struct arb_kind_field *field,
+                        struct arb_point *points, uint32_t count)
+{
+    points[0].x = read_value(reader, field);
+    points[0].y = read_value(reader, field);
+    int64_t step_x = 0;
+    int64_t step_y = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        unsigned bits = step_bits(field->bits, (unsigned)arb_bits_read(reader, 2));
+        step_x += arb_bits_read_signed(reader, bits);
+        step_y += arb_bits_read_signed(reader, bits);
+        int64_t x = points[i - 1].x + step_x;
+        int64_t y = points[i - 1].y + step_y;
+        if (!fits(x, field->bits) || !fits(y, field->bits)) {
+            return false;
+        }
+        points[i] = (struct arb_point){(int32_t)x, (int32_t)y};
+    }
+    return true;
+}
+
+static enum arb_decode read_body(struct arb_bit_reader *reader, const struct arb_kind_field *field,
+                                 struct arb_frame *frame, uint32_t point_capacity,
+                                 struct arb_published *entity)
+{
+    uint32_t count = arb_small_read(reader, &arb_small_points);
+    if (count > ARB_BODY_POINTS_MAX || count > point_capacity - frame->point_count) {
+        return ARB_DECODE_RANGE;
+    }
+    entity->body_first = frame->point_count;
+    entity->body_count = (uint16_t)count;
+    if (count > 0 && !read_points(reader, field, frame->points + frame->point_count, count)) {
+        return ARB_DECODE_RANGE;
+    }
+    frame->point_count += count;
+    return ARB_DECODE_OK;
+}
+
+static enum arb_decode read_key(struct arb_bit_reader *reader, bool first, struct arb_key last,
+                                struct arb_key *out)
+{
+    uint32_t step = arb_small_read(reader, &arb_small_id);
+    out->generation = (uint16_t)arb_small_read(reader, &arb_small_generation);
+    if (step > (uint32_t)(UINT16_MAX - last.id) || (step == 0 && !first)) {
+        return ARB_DECODE_ORDER;
+    }
+    out->id = (uint16_t)(last.id + step);
+    return arb_key_is_none(*out) ? ARB_DECODE_RANGE : ARB_DECODE_OK;
+}
+
+static enum arb_decode read_entity(struct arb_bit_reader *reader, const struct arb_schema *schema,
+                                   struct arb_frame *frame, uint32_t point_capacity)
+{
+    struct arb_published *entity = &frame->entities[frame->entity_count];
+    bool first = frame->entity_count == 0;
+    memset(entity, 0, sizeof *entity);
+    enum arb_decode reason =
+        read_key(reader, first, first ? ARB_KEY_NONE : entity[-1].key, &entity->key);
+    if (reason != ARB_DECODE_OK) {
+        return reason;
+    }
+    entity->kind = (uint8_t)arb_bits_read(reader, kind_bits(schema));
+    if (entity->kind >= schema->kind_count) {
+        return ARB_DECODE_RANGE;
+    }
+    const struct arb_kind *kind = &schema->kinds[entity->kind];
+    for (int i = 0; i < kind->field_count; i++) {
+        entity->q[i] = read_value(reader, &kind->fields[i]);
+    }
+    if (kind->has_body) {
+        reason = read_body(reader, &kind->fields[kind->x], frame, point_capacity, entity);
+    }
+    frame->entity_count++;
+    return reason;
+}
+
+static enum arb_decode read_own(struct arb_bit_reader *reader, const struct arb_fields *own_fields,
+                                void *own, struct arb_own_part *own_part, bool *has_own)
+{
+    *has_own = arb_bits_read(reader, 1) != 0;
+    *own_part = (struct arb_own_part){0, 0, own};
+    if (!*has_own) {
+        return ARB_DECODE_OK;
+    }
+    if (own_fields == NULL) {
+        return ARB_DECODE_RANGE;
+    }
+    enum arb_decode reason = arb_fields_read(reader, &arb_own_part_fields, own_part);
+    return reason == ARB_DECODE_OK ? arb_fields_read(reader, own_fields, own) : reason;
+}
+
+enum arb_decode arb_snapshot_decode(const struct arb_schema *schema,
+                                    const struct arb_fields *own_fields, const uint8_t *bytes,
+                                    size_t size, struct arb_frame *frame, uint32_t entity_capacity,
+                                    uint32_t point_capacity, void *own,
+                                    struct arb_own_part *own_part, bool *has_own)
+{
+    struct arb_bit_reader reader;
+    arb_bits_read_begin(&reader, bytes, size);
+    frame->entity_count = 0;
+    frame->point_count = 0;
+    enum arb_decode reason = read_own(&reader, own_fields, own, own_part, has_own);
+    uint32_t count = (uint32_t)arb_bits_read(&reader, ENTITY_COUNT_BITS);
+    if (reason == ARB_DECODE_OK && (count > ARB_ENTITIES_MAX || count > entity_capacity)) {
+        reason = ARB_DECODE_RANGE;
+    }
+    for (uint32_t i = 0; i < count && reason == ARB_DECODE_OK && !reader.ended; i++) {
+        reason = read_entity(&reader, schema, frame, point_capacity);
+    }
+    return arb_message_close(&reader, reason);
+}
