@@ -1,5 +1,5 @@
-/* Reliable messages of stage 9: the welcome of a new session, then the events of this tick in the order in which
- * they happened, then the counts. */
+/* Reliable messages of stage 9: the welcome of a new session, then the events of this tick in the
+ * order in which they happened, then the counts. */
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
@@ -74,8 +74,8 @@ static void put_welcome(struct match *match, uint16_t slot)
         arb_welcome_encode(&welcome, &arb_move_param_fields, match->scratch, match->scratch_bytes));
 }
 
-/* What earlier events said, as it stands at the end of this tick: so a new session skips this tick's
- * announcements to everyone. */
+/* What earlier events said, as it stands at the end of this tick: so a new session skips this
+ * tick's announcements to everyone. */
 static void put_standing(struct match *match, uint16_t slot)
 {
     const struct world *world = &match->world;
@@ -115,7 +115,8 @@ static void put_tick_event(struct match *match, const struct rules_event *event)
     }
 }
 
-/* Once a second, spread over the players; and once more, final, in the tick that decided the match. */
+/* Once a second, spread over the players; and once more, final, in the tick that decided the match.
+ */
 static void put_counts(struct match *match, uint16_t slot, bool final)
 {
     uint32_t every = COUNTS_EVERY_S * (uint32_t)match->config.tick_rate;

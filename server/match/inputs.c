@@ -1,5 +1,5 @@
-/* Inputs between arrival and their tick (spec/simulation.md stage 3). Exactly one input per player and tick:
- * the one whose target is that tick, else the held one again. */
+/* Inputs between arrival and their tick (spec/simulation.md stage 3). Exactly one input per player
+ * and tick: the one whose target is that tick, else the held one again. */
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
@@ -15,8 +15,8 @@ void inputs_reset(struct input_buffer *buffer)
     buffer->worst_lead = MATCH_NO_LEAD;
 }
 
-/* A press that missed its tick is not lost: it goes once into the player's next input; of one button a second
- * one is dropped (clarifications, "State, inputs, identity"). */
+/* A press that missed its tick is not lost: it goes once into the player's next input; of one
+ * button a second one is dropped (clarifications, "State, inputs, identity"). */
 static void carry_presses(struct world_player *player, const struct arb_input *input)
 {
     uint16_t fresh = (uint16_t)(input->edges & ~player->carried_edges);
@@ -57,7 +57,8 @@ static void add_late(struct match *match, uint16_t slot, const struct arb_input 
     }
 }
 
-void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet, arb_tick now)
+void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
+                arb_tick now)
 {
     struct match_seat *seat = &match->seats[slot];
     struct input_buffer *buffer = &seat->buffer;
@@ -123,7 +124,8 @@ static void take_real(struct match *match, uint16_t slot, const struct input_ent
     }
 }
 
-/* Nothing came: held buttons and aim go on for a while, presses do not repeat, the view moves on with time. */
+/* Nothing came: held buttons and aim go on for a while, presses do not repeat, the view moves on
+ * with time. */
 static void take_held(struct match *match, uint16_t slot, arb_tick now)
 {
     struct match_seat *seat = &match->seats[slot];

@@ -1,5 +1,6 @@
-/* Who is there, and the phases of a match: waiting, countdown, live, result, then the next round or the end
- * (spec/simulation.md "Game rules"). The mode gives meaning to a round; when it begins and ends is decided here. */
+/* Who is there, and the phases of a match: waiting, countdown, live, result, then the next round or
+ * the end (spec/simulation.md "Game rules"). The mode gives meaning to a round; when it begins and
+ * ends is decided here. */
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
@@ -11,9 +12,11 @@ static arb_tick seconds(const struct match *match, int32_t s)
     return (arb_tick)s * (arb_tick)match->config.tick_rate;
 }
 
-/* ---- joins and leaves --------------------------------------------------------------------------------- */
+/* ---- joins and leaves
+ * --------------------------------------------------------------------------------- */
 
-/* Lowest slot of that presence whose last character has ended (that happens in stage 7 of the leaving tick). */
+/* Lowest slot of that presence whose last character has ended (that happens in stage 7 of the
+ * leaving tick). */
 static uint16_t slot_with(const struct world *world, enum world_presence presence)
 {
     for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
@@ -25,7 +28,8 @@ static uint16_t slot_with(const struct world *world, enum world_presence presenc
     return ARB_NO_SLOT;
 }
 
-/* A slot that nobody used, else that of someone who left: the line of that player goes to the archive. */
+/* A slot that nobody used, else that of someone who left: the line of that player goes to the
+ * archive. */
 static uint16_t free_slot(struct match *match)
 {
     struct world *world = &match->world;
@@ -134,7 +138,8 @@ void life_commands(struct match *match)
     match->command_count = 0;
 }
 
-/* ---- phases --------------------------------------------------------------------------------------------- */
+/* ---- phases
+ * --------------------------------------------------------------------------------------------- */
 
 static void enter(struct match *match, enum arb_phase phase, arb_tick length)
 {
@@ -170,8 +175,7 @@ uint16_t life_winner(const struct match *match)
         if (player->presence == WORLD_ABSENT) {
             continue;
         }
-        int order =
-            best == ARB_NO_SLOT ? -1 : match->rules->rank(player, &world->players[best]);
+        int order = best == ARB_NO_SLOT ? -1 : match->rules->rank(player, &world->players[best]);
         if (order < 0) {
             best = slot;
             tie = false;
@@ -311,11 +315,18 @@ void life_begin_rules(struct match *match)
         return;
     }
     switch ((enum arb_phase)head->phase) {
-    case ARB_PHASE_WAITING: step_waiting(match); break;
-    case ARB_PHASE_COUNTDOWN: step_countdown(match); break;
-    case ARB_PHASE_RESULT: step_result(match); break;
+    case ARB_PHASE_WAITING:
+        step_waiting(match);
+        break;
+    case ARB_PHASE_COUNTDOWN:
+        step_countdown(match);
+        break;
+    case ARB_PHASE_RESULT:
+        step_result(match);
+        break;
     case ARB_PHASE_LIVE:
-    case ARB_PHASE_ENDED: break;
+    case ARB_PHASE_ENDED:
+        break;
     }
 }
 

@@ -20,28 +20,28 @@ static void create_parts(struct match *match, struct arb_arena *arena,
     rules->rewind_kinds(params, rewind_kinds);
     match->collide = collide_create(arena, collide_kinds, rules->schema->kind_count, capacity,
                                     CONTACTS_PER_ENTITY * capacity->entities);
-    match->rewind = rewind_create(
-        arena,
-        &(struct rewind_config){
-            .schema = rules->schema,
-            .kinds = rewind_kinds,
-            .tick_rate = (uint32_t)config->tick_rate,
-            .max_rewind_ms = 0,
-            .window_ticks = 0,
-            .snapshot_interval_ticks = (uint32_t)config->snapshot_interval_ticks,
-            .entity_capacity = capacity->entities,
-            .point_capacity = points,
-            .player_capacity = capacity->players,
-        },
-        match->geometry);
-    match->interest = interest_create(
-        arena, &(struct interest_config){.schema = rules->schema,
-                                         .cell_m = config->interest_cell_m,
-                                         .enter_m = config->interest_enter_m,
-                                         .retain_m = config->interest_retain_m,
-                                         .viewer_capacity = capacity->players,
-                                         .entity_capacity = capacity->entities,
-                                         .point_capacity = points});
+    match->rewind =
+        rewind_create(arena,
+                      &(struct rewind_config){
+                          .schema = rules->schema,
+                          .kinds = rewind_kinds,
+                          .tick_rate = (uint32_t)config->tick_rate,
+                          .max_rewind_ms = 0,
+                          .window_ticks = 0,
+                          .snapshot_interval_ticks = (uint32_t)config->snapshot_interval_ticks,
+                          .entity_capacity = capacity->entities,
+                          .point_capacity = points,
+                          .player_capacity = capacity->players,
+                      },
+                      match->geometry);
+    match->interest =
+        interest_create(arena, &(struct interest_config){.schema = rules->schema,
+                                                         .cell_m = config->interest_cell_m,
+                                                         .enter_m = config->interest_enter_m,
+                                                         .retain_m = config->interest_retain_m,
+                                                         .viewer_capacity = capacity->players,
+                                                         .entity_capacity = capacity->entities,
+                                                         .point_capacity = points});
     match->replicate = replicate_create(
         arena, &(struct replicate_config){
                    .schema = rules->schema,

@@ -1,6 +1,6 @@
-/* One match as a pure machine: world + inputs -> world, with stages 1 and 9 at its edges (spec/simulation.md).
- * No socket, no clock, no thread: the daemon, the simulator and the tests drive the same code. All memory comes from the
- * arena at creation.
+/* One match as a pure machine: world + inputs -> world, with stages 1 and 9 at its edges
+ * (spec/simulation.md). No socket, no clock, no thread: the daemon, the simulator and the tests
+ * drive the same code. All memory comes from the arena at creation.
  */
 #ifndef MATCH_H
 #define MATCH_H
@@ -16,8 +16,8 @@ enum tick_mode {
 
 struct match;
 
-/* `params` (of rules->params_bytes), `map` and `geometry` must outlive the match. match_id: 16 random bytes; the seed must be
- * set by the caller. */
+/* `params` (of rules->params_bytes), `map` and `geometry` must outlive the match. match_id: 16
+ * random bytes; the seed must be set by the caller. */
 struct match *match_create(struct arb_arena *arena, const struct match_config *config,
                            const struct rules *rules, const void *params, const struct map *map,
                            const struct arb_geometry *geometry, const uint8_t match_id[16],
@@ -41,8 +41,9 @@ const struct world *match_world(const struct match *match);
 const struct rewind *match_rewind(const struct match *match);
 uint32_t match_present_count(const struct match *match);
 
-/* Bench and test doors: a player without a session (joins in the next tick, in the lowest free slot), and its input for
- * the coming ticks: it is applied as given, edges too, until another one is set. */
+/* Bench and test doors: a player without a session (joins in the next tick, in the lowest free
+ * slot), and its input for the coming ticks: it is applied as given, edges too, until another one
+ * is set. */
 void match_add_player(struct match *match, const char *name);
 void match_set_input(struct match *match, uint16_t slot, const struct arb_input *input);
 
@@ -59,7 +60,7 @@ struct match_result {
     uint8_t match_id[16];
     char mode[ARB_NAME_BYTES];
     uint64_t seed;
-    arb_tick ticks;          /* ticks run */
+    arb_tick ticks; /* ticks run */
     enum arb_end_reason end_reason;
     uint64_t checksum;
     uint32_t player_count;

@@ -5,20 +5,20 @@
 #include "server/config/option.h"
 
 struct match_config {
-    int32_t tick_rate;               /* Hz */
+    int32_t tick_rate; /* Hz */
     int32_t max_catchup_ticks;
     int32_t max_players;
-    int32_t min_players;             /* countdown begins when so many are there */
-    int32_t join_timeout_s;          /* nobody came: ends with reason "nobody"; 0: waits for ever */
-    int32_t idle_exit_s;             /* everyone left: ends with reason "empty" after that; 0: at once */
+    int32_t min_players;    /* countdown begins when so many are there */
+    int32_t join_timeout_s; /* nobody came: ends with reason "nobody"; 0: waits for ever */
+    int32_t idle_exit_s;    /* everyone left: ends with reason "empty" after that; 0: at once */
     int32_t countdown_s;
-    int32_t duration_s;              /* of one live round */
-    int32_t result_s;                /* result phase after each round */
+    int32_t duration_s; /* of one live round */
+    int32_t result_s;   /* result phase after each round */
     int32_t rounds;
-    int32_t teams;                   /* 0: everyone for himself, 2: two teams */
+    int32_t teams; /* 0: everyone for himself, 2: two teams */
     int32_t input_delay_ticks;
     struct option_seed seed;
-    struct option_seed first_tick;   /* debug.first_tick */
+    struct option_seed first_tick; /* debug.first_tick */
     int32_t input_buffer_ticks;
     int32_t input_hold_ticks;
     int32_t snapshot_interval_ticks;

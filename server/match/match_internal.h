@@ -6,8 +6,8 @@
 #include "server/match/match.h"
 #include "server/replicate/replicate.h"
 
-/* Ring of inputs that wait for their tick, by target tick. Part of the session, not of the state: what a tick
- * consumed is state. */
+/* Ring of inputs that wait for their tick, by target tick. Part of the session, not of the state:
+ * what a tick consumed is state. */
 struct input_entry {
     struct arb_input input; /* sequence 0: empty */
     uint8_t control;        /* control number under which it was made */
@@ -18,8 +18,9 @@ struct input_buffer {
     uint32_t size;               /* input.buffer_ticks + 1 */
     arb_sequence newest;         /* newest sequence taken or passed over; 0: none yet */
     arb_tick newest_target;
-    int32_t worst_lead;          /* smallest target - now of new inputs since the last snapshot; MATCH_NO_LEAD */
-    arb_sequence late_sequence;  /* newest that came too late; 0: none */
+    int32_t
+        worst_lead; /* smallest target - now of new inputs since the last snapshot; MATCH_NO_LEAD */
+    arb_sequence late_sequence; /* newest that came too late; 0: none */
 };
 
 enum {
@@ -31,12 +32,12 @@ enum {
 /* What belongs to the session in a player slot; the player itself is state. */
 struct match_seat {
     bool seated;
-    bool has_session;     /* false: a bench's player */
+    bool has_session; /* false: a bench's player */
     bool needs_welcome;
     struct port_session session;
     struct input_buffer buffer;
     struct arb_counts counts;
-    struct arb_vec2 eye;  /* centre of its interest; stays where its last character was */
+    struct arb_vec2 eye; /* centre of its interest; stays where its last character was */
 };
 
 enum match_command_type { COMMAND_JOIN, COMMAND_LEAVE };
@@ -65,33 +66,33 @@ struct match {
     struct rules_context context;
     struct rules_events events;
 
-    struct match_seat *seats;         /* [players] */
+    struct match_seat *seats;                     /* [players] */
     uint16_t slot_of_session[MATCH_SESSIONS_MAX]; /* by session index; checked against the seat */
-    struct arb_input *applied;        /* [players], this tick's, sequence 0: none or repeated */
-    bool *consumed;                   /* [players] a real input was consumed in this tick */
-    uint16_t *shot_edges_carried;     /* [players] a carried fire press is in this tick's input */
-    struct rules_moved *moved;        /* [players] */
-    struct rules_shot *shots;         /* [players] */
+    struct arb_input *applied;    /* [players], this tick's, sequence 0: none or repeated */
+    bool *consumed;               /* [players] a real input was consumed in this tick */
+    uint16_t *shot_edges_carried; /* [players] a carried fire press is in this tick's input */
+    struct rules_moved *moved;    /* [players] */
+    struct rules_shot *shots;     /* [players] */
     uint32_t shot_count;
     const struct collide_contact *contacts;
     uint32_t contact_count;
-    struct match_command *commands;   /* of this tick */
+    struct match_command *commands; /* of this tick */
     uint32_t command_count, command_capacity;
-    uint16_t *joined, *left;          /* [players] slots, for stage 7 */
+    uint16_t *joined, *left; /* [players] slots, for stage 7 */
     uint32_t joined_count, left_count;
-    uint8_t *scratch;                 /* for one long message */
+    uint8_t *scratch; /* for one long message */
     size_t scratch_bytes;
 
-    struct world_player *archive;     /* lines of those who left and whose slot was needed */
+    struct world_player *archive; /* lines of those who left and whose slot was needed */
     uint32_t archive_count;
 
     arb_tick first_tick;
-    arb_tick empty_since;             /* S[tick] since which nobody is present; 0: somebody is */
+    arb_tick empty_since; /* S[tick] since which nobody is present; 0: somebody is */
     uint64_t checksum;
     bool anybody_came;
     bool abort_asked;
     uint8_t abort_reason;
-    bool decided;                     /* result is final */
+    bool decided; /* result is final */
     arb_tick decided_ticks;
     uint64_t decided_checksum;
     uint64_t joins_refused;
@@ -101,14 +102,16 @@ struct match {
 /* inputs.c: buffers between stages 1 and 3 */
 void inputs_reset(struct input_buffer *buffer);
 /* One packet of a session, before the step of tick `now`. */
-void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet, arb_tick now);
+void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
+                arb_tick now);
 /* Stage 3 for one player: writes match->applied[slot]. */
 void inputs_take(struct match *match, uint16_t slot, arb_tick now);
 
 /* life.c: who is there, and the phases */
-void life_commands(struct match *match);  /* stage 3: joins and leaves of this tick */
+void life_commands(struct match *match);    /* stage 3: joins and leaves of this tick */
 void life_begin_rules(struct match *match); /* stage 7, first: phases that end, players that left */
-void life_end_rules(struct match *match);   /* stage 7, last: players that joined, rounds that are over */
+void life_end_rules(
+    struct match *match); /* stage 7, last: players that joined, rounds that are over */
 
 /* announce.c: reliable messages of stage 9 */
 void announce(struct match *match);

@@ -1,5 +1,6 @@
-/* The table of functions through which a match reaches the network: filled by server/net (over ENet, real or
- * simulated), or by a test. Stages 1 and 9 are the only callers. A leaf header: neither side knows the other.
+/* The table of functions through which a match reaches the network: filled by server/net (over
+ * ENet, real or simulated), or by a test. Stages 1 and 9 are the only callers. A leaf header:
+ * neither side knows the other.
  */
 #ifndef MATCH_PORT_H
 #define MATCH_PORT_H
@@ -13,7 +14,8 @@ enum port_message_type {
     PORT_INPUTS, /* a decoded input packet, ticks and sequences widened */
 };
 
-/* A session: index (below 2 * ARB_PLAYERS_MAX) into the port's places and the epoch of the connection there. */
+/* A session: index (below 2 * ARB_PLAYERS_MAX) into the port's places and the epoch of the
+ * connection there. */
 struct port_session {
     uint16_t index;
     uint32_t epoch;
@@ -22,15 +24,17 @@ struct port_session {
 struct port_message {
     enum port_message_type type;
     struct port_session session;
-    char name[ARB_NAME_BYTES];       /* JOIN */
-    struct arb_input_packet inputs;  /* INPUTS */
+    char name[ARB_NAME_BYTES];      /* JOIN */
+    struct arb_input_packet inputs; /* INPUTS */
 };
 
 struct match_port {
     void *owner;
-    /* Next message in order of arrival; false when there is none (or the tick's bound is reached). */
+    /* Next message in order of arrival; false when there is none (or the tick's bound is reached).
+     */
     bool (*take)(void *owner, struct port_message *out);
-    /* Sends to that session; ignored when it is gone. Longer than a datagram: reliable only, sent in parts. */
+    /* Sends to that session; ignored when it is gone. Longer than a datagram: reliable only, sent
+     * in parts. */
     void (*put)(void *owner, struct port_session session, uint8_t channel, const uint8_t *bytes,
                 size_t size);
     /* Tells why and ends the session; no LEAVE follows. */

@@ -1,6 +1,6 @@
-/* The tick. Stages 2 to 8 are a pure function of the state, the commands and one input per player; 1 and 9 reach
- * the network through the port (spec/simulation.md "Stages of tick t"). During the stages head->tick is t: the
- * state was S[t] and becomes S[t+1], which is published as tick t. */
+/* The tick. Stages 2 to 8 are a pure function of the state, the commands and one input per player;
+ * 1 and 9 reach the network through the port (spec/simulation.md "Stages of tick t"). During the
+ * stages head->tick is t: the state was S[t] and becomes S[t+1], which is published as tick t. */
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* ---- stage 1: receive ------------------------------------------------------------------------------------ */
+/* ---- stage 1: receive
+ * ------------------------------------------------------------------------------------ */
 
 static uint16_t slot_of(const struct match *match, struct port_session session)
 {
@@ -65,7 +66,8 @@ static void stage_receive(struct match *match)
     }
 }
 
-/* ---- stage 2: begin -------------------------------------------------------------------------------------- */
+/* ---- stage 2: begin
+ * -------------------------------------------------------------------------------------- */
 
 static void stage_begin(struct match *match)
 {
@@ -74,7 +76,8 @@ static void stage_begin(struct match *match)
     match->contact_count = 0;
 }
 
-/* ---- stage 3: inputs ------------------------------------------------------------------------------------- */
+/* ---- stage 3: inputs
+ * ------------------------------------------------------------------------------------- */
 
 static void stage_inputs(struct match *match)
 {
@@ -86,7 +89,8 @@ static void stage_inputs(struct match *match)
     }
 }
 
-/* ---- stage 4: move --------------------------------------------------------------------------------------- */
+/* ---- stage 4: move
+ * --------------------------------------------------------------------------------------- */
 
 static void move_player(struct match *match, uint16_t slot)
 {
@@ -125,7 +129,8 @@ static void stage_move(struct match *match)
     }
 }
 
-/* ---- stage 5: collide ------------------------------------------------------------------------------------ */
+/* ---- stage 5: collide
+ * ------------------------------------------------------------------------------------ */
 
 static void stage_collide(struct match *match)
 {
@@ -135,7 +140,8 @@ static void stage_collide(struct match *match)
     }
 }
 
-/* ---- stage 6: fire --------------------------------------------------------------------------------------- */
+/* ---- stage 6: fire
+ * --------------------------------------------------------------------------------------- */
 
 /* A press that was carried over keeps its own aim; the present origin is right for it. */
 static struct arb_vec2 shot_direction(const struct match *match, uint16_t slot)
@@ -184,8 +190,8 @@ static void fire_player(struct match *match, uint16_t slot)
     match->shot_count++;
 }
 
-/* In order of slot: all of this tick's shots are resolved before any of them has an effect, so whoever is killed
- * by one of them still fires the shot that had left (trades happen). */
+/* In order of slot: all of this tick's shots are resolved before any of them has an effect, so
+ * whoever is killed by one of them still fires the shot that had left (trades happen). */
 static void stage_fire(struct match *match)
 {
     if (match->rules->shoot == NULL || rewind_newest(match->rewind) == NULL) {
@@ -198,7 +204,8 @@ static void stage_fire(struct match *match)
     }
 }
 
-/* ---- stage 7: rules -------------------------------------------------------------------------------------- */
+/* ---- stage 7: rules
+ * -------------------------------------------------------------------------------------- */
 
 static void stage_rules(struct match *match)
 {
@@ -216,7 +223,8 @@ static void stage_rules(struct match *match)
     world_settle(world);
 }
 
-/* ---- stage 8: commit ------------------------------------------------------------------------------------- */
+/* ---- stage 8: commit
+ * ------------------------------------------------------------------------------------- */
 
 static void publish_body(struct match *match, const struct world_entity *entity, float unit,
                          struct arb_frame *frame, struct arb_published *out)
@@ -228,13 +236,14 @@ static void publish_body(struct match *match, const struct world_entity *entity,
     out->body_count = (uint16_t)count;
     for (uint32_t i = 0; i < count; i++) {
         struct arb_vec2 point = world_body_point(world, entity->body, i, head);
-        frame->points[frame->point_count++] = (struct arb_point){
-            arb_quantise(point.x, unit, INT32_MIN / 2, INT32_MAX / 2),
-            arb_quantise(point.y, unit, INT32_MIN / 2, INT32_MAX / 2)};
+        frame->points[frame->point_count++] =
+            (struct arb_point){arb_quantise(point.x, unit, INT32_MIN / 2, INT32_MAX / 2),
+                               arb_quantise(point.y, unit, INT32_MIN / 2, INT32_MAX / 2)};
     }
 }
 
-/* Quantised once, at one instant, after everything moved: the published frame is also the hitbox sample. */
+/* Quantised once, at one instant, after everything moved: the published frame is also the hitbox
+ * sample. */
 static void publish(struct match *match)
 {
     const struct world *world = &match->world;
@@ -276,7 +285,8 @@ static void stage_commit(struct match *match)
     }
 }
 
-/* ---- stage 9: replicate ---------------------------------------------------------------------------------- */
+/* ---- stage 9: replicate
+ * ---------------------------------------------------------------------------------- */
 
 static void send_snapshot(struct match *match, uint16_t slot, const struct arb_frame *frame)
 {
@@ -287,8 +297,8 @@ static void send_snapshot(struct match *match, uint16_t slot, const struct arb_f
         seat->eye = (struct arb_vec2){player->own.x, player->own.y};
     }
     uint32_t count;
-    const uint32_t *visible = interest_update(match->interest, slot, seat->eye,
-                                              &player->controlled, has_character ? 1 : 0, &count);
+    const uint32_t *visible = interest_update(match->interest, slot, seat->eye, &player->controlled,
+                                              has_character ? 1 : 0, &count);
     struct replicate_client client = {
         .session = seat->session,
         .client = slot,
@@ -321,7 +331,8 @@ static void stage_replicate(struct match *match)
     match->port.flush(match->port.owner);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- */
+/* ----------------------------------------------------------------------------------------------------------
+ */
 
 void tick_run(struct match *match, enum tick_mode mode)
 {

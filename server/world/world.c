@@ -6,8 +6,10 @@
 
 #include <string.h>
 
-/* The checksum and saved blocks are defined little-endian; the block has that form in memory here. */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the block is its own little-endian form");
+/* The checksum and saved blocks are defined little-endian; the block has that form in memory here.
+ */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "the block is its own little-endian form");
 
 struct layout {
     size_t players, entities, free_ids, bodies, points, rules, end; /* offsets in the block */

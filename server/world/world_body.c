@@ -1,4 +1,5 @@
-/* Bodies: the path that a head travelled, in evenly spaced points (spec/simulation.md "Movement"). */
+/* Bodies: the path that a head travelled, in evenly spaced points (spec/simulation.md "Movement").
+ */
 #include "server/world/world.h"
 
 #include "server/world/world_internal.h"
@@ -67,7 +68,8 @@ static void cut_tail(struct world *world, uint16_t body)
     }
 }
 
-void world_body_advance(struct world *world, uint16_t body, struct arb_vec2 from, struct arb_vec2 to)
+void world_body_advance(struct world *world, uint16_t body, struct arb_vec2 from,
+                        struct arb_vec2 to)
 {
     struct world_body *b = body_at(world, body);
     ARB_ASSERT(world->head->body_points >= 2);
