@@ -12,8 +12,7 @@ static arb_tick seconds(const struct match *match, int32_t s)
     return (arb_tick)s * (arb_tick)match->config.tick_rate;
 }
 
-/* ---- joins and leaves
- * --------------------------------------------------------------------------------- */
+/* ---- joins and leaves ---- */
 
 /* Lowest slot of that presence whose last character has ended (that happens in stage 7 of the
  * leaving tick). */
@@ -138,8 +137,7 @@ void life_commands(struct match *match)
     match->command_count = 0;
 }
 
-/* ---- phases
- * --------------------------------------------------------------------------------------------- */
+/* ---- phases ---- */
 
 static void enter(struct match *match, enum arb_phase phase, arb_tick length)
 {

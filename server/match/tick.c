@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* ---- stage 1: receive
- * ------------------------------------------------------------------------------------ */
+/* ---- stage 1: receive ---- */
 
 static uint16_t slot_of(const struct match *match, struct port_session session)
 {
@@ -66,8 +65,7 @@ static void stage_receive(struct match *match)
     }
 }
 
-/* ---- stage 2: begin
- * -------------------------------------------------------------------------------------- */
+/* ---- stage 2: begin ---- */
 
 static void stage_begin(struct match *match)
 {
@@ -76,8 +74,7 @@ static void stage_begin(struct match *match)
     match->contact_count = 0;
 }
 
-/* ---- stage 3: inputs
- * ------------------------------------------------------------------------------------- */
+/* ---- stage 3: inputs ---- */
 
 static void stage_inputs(struct match *match)
 {
@@ -89,8 +86,7 @@ static void stage_inputs(struct match *match)
     }
 }
 
-/* ---- stage 4: move
- * --------------------------------------------------------------------------------------- */
+/* ---- stage 4: move ---- */
 
 static void move_player(struct match *match, uint16_t slot)
 {
@@ -129,8 +125,7 @@ static void stage_move(struct match *match)
     }
 }
 
-/* ---- stage 5: collide
- * ------------------------------------------------------------------------------------ */
+/* ---- stage 5: collide ---- */
 
 static void stage_collide(struct match *match)
 {
@@ -140,8 +135,7 @@ static void stage_collide(struct match *match)
     }
 }
 
-/* ---- stage 6: fire
- * --------------------------------------------------------------------------------------- */
+/* ---- stage 6: fire ---- */
 
 /* A press that was carried over keeps its own aim; the present origin is right for it. */
 static struct arb_vec2 shot_direction(const struct match *match, uint16_t slot)
@@ -204,8 +198,7 @@ static void stage_fire(struct match *match)
     }
 }
 
-/* ---- stage 7: rules
- * -------------------------------------------------------------------------------------- */
+/* ---- stage 7: rules ---- */
 
 static void stage_rules(struct match *match)
 {
@@ -223,8 +216,7 @@ static void stage_rules(struct match *match)
     world_settle(world);
 }
 
-/* ---- stage 8: commit
- * ------------------------------------------------------------------------------------- */
+/* ---- stage 8: commit ---- */
 
 static void publish_body(struct match *match, const struct world_entity *entity, float unit,
                          struct arb_frame *frame, struct arb_published *out)
@@ -285,8 +277,7 @@ static void stage_commit(struct match *match)
     }
 }
 
-/* ---- stage 9: replicate
- * ---------------------------------------------------------------------------------- */
+/* ---- stage 9: replicate ---- */
 
 static void send_snapshot(struct match *match, uint16_t slot, const struct arb_frame *frame)
 {

@@ -21,7 +21,7 @@ enum {
     ARB_NET_ADDRESS_TEXT = 64,      /* numeric address and port as text, with NUL */
 };
 
-/* ---- carriers: where datagrams go ------------------------------------------------------------------------ */
+/* ---- carriers: where datagrams go ---- */
 
 struct arb_carrier; /* udp socket, or an endpoint of a simulated network */
 
@@ -68,7 +68,7 @@ struct arb_carrier *arb_simnet_connect(struct arb_simnet *net, struct arb_carrie
                                        struct arb_link up, struct arb_link down);
 void arb_simnet_set_links(struct arb_carrier *carrier, struct arb_link up, struct arb_link down);
 
-/* ---- endpoints ------------------------------------------------------------------------------------------- */
+/* ---- endpoints ---- */
 
 struct arb_net;
 
