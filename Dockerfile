@@ -1,0 +1,24 @@
+# Built from any Debian bookworm image. Where .deps/ is filled already (tools/deps), its sources are used and the
+# build needs Debian's packages only.
+ARG BASE=debian:bookworm
+
+FROM ${BASE} AS build
+ENV ARBITER_DEPS=build
+COPY . /src
+WORKDIR /src
+RUN tools/deps \
+    && cmake --preset release -DBUILD_TESTING=OFF \
+    && cmake --build --preset release \
+    && cmake --install build/release --prefix /opt/arbiter --component server --strip
+
+FROM ${BASE}
+RUN apt-get update -q \
+    && apt-get install -y -q --no-install-recommends libuv1 libcjson1 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --no-create-home --shell /usr/sbin/nologin arbiter
+COPY --from=build /opt/arbiter /usr/local
+USER arbiter
+WORKDIR /usr/local/share/arbiter
+EXPOSE 7777/udp
+ENTRYPOINT ["/usr/local/bin/arbiterd"]
+CMD ["--config", "/usr/local/share/arbiter/config/arena.json"]
