@@ -1,6 +1,6 @@
-/* Who sees what: a uniform grid over the newest published frame and, per viewer, the sorted visible set with
- * enter and retain radius (spec/replication.md "Interest"). Reduces replication, never simulation. Its sets are
- * derived: they depend on the frames seen, not on insertion order.
+/* Who sees what: a uniform grid over the newest published frame and, per viewer, the sorted visible
+ * set with enter and retain radius (spec/replication.md "Interest"). Reduces replication, never
+ * simulation. Its sets are derived: they depend on the frames seen, not on insertion order.
  */
 #ifndef INTEREST_H
 #define INTEREST_H
@@ -25,14 +25,17 @@ int32_t interest_cell(float v, float cell_m);
 /* Registers every entity of the frame in every cell that its bounds (body too) touch. */
 void interest_build(struct interest *interest, const struct arb_frame *frame);
 
-/* Renews the set of that viewer, whose eye is at `centre` (m); `always` are keys that are in regardless (ascending,
- * the own character among them). Returns indices into frame->entities, ascending; valid until the next call for
- * this viewer. */
-const uint32_t *interest_update(struct interest *interest, uint32_t viewer,
-                                struct arb_vec2 centre, const struct arb_key *always,
-                                uint32_t always_count, uint32_t *count);
+/* Renews the set of that viewer, whose eye is at `centre` (m); `always` are keys that are in
+ * regardless (ascending, the own character among them). Returns indices into frame->entities,
+ * ascending; valid until the next call for this viewer. */
+const uint32_t *interest_update(struct interest *interest, uint32_t viewer, struct arb_vec2 centre,
+                                const struct arb_key *always, uint32_t always_count,
+                                uint32_t *count);
 
 /* Forgets what that viewer saw (new session). */
 void interest_forget(struct interest *interest, uint32_t viewer);
+
+/* Parts that were tested exactly since the start: what a query costs. */
+uint64_t interest_candidates(const struct interest *interest);
 
 #endif

@@ -1,0 +1,79 @@
+/* The grid inside interest.c: a counting sort of all parts of all entities by cell. For this folder
+ * and tests.
+ *
+ * The plane of cells is folded onto a square of 2^shift x 2^shift buckets (cell index modulo the
+ * side), so the grid needs no bounds and its size follows from what is in the frame. Cells a whole
+ * side apart share a bucket: that costs an exact test more, never a wrong answer.
+ */
+#ifndef INTEREST_INTERNAL_H
+#define INTEREST_INTERNAL_H
+
+#include "server/interest/interest.h"
+
+enum {
+    GRID_SHIFT_MIN = 5, /* 32 x 32: 320 m at cells of 10 m without folding */
+    GRID_SHIFT_MAX = 8,
+    GRID_RUN_POINTS = 8, /* points of a body that are registered together */
+};
+
+/* Cells of one axis, folded: `first` and the `count` - 1 after it, modulo the side. */
+struct grid_span {
+    uint32_t first, count;
+};
+
+/* A part in one cell; what the test of a circle reads is here, so that it follows no index. */
+struct grid_entry {
+    float x, y;        /* m, the circle; unused for a run */
+    uint32_t entity;   /* index into frame->entities */
+    uint32_t run : 24; /* 1 + index of the run of body points, 0: the entity's own circle */
+    uint32_t kind : 8;
+};
+
+/* Consecutive points of one body, at most GRID_RUN_POINTS, within a cell's size of each other. */
+struct grid_run {
+    uint32_t first; /* in frame->points */
+    uint32_t count;
+};
+
+/* A part and its cells, between the two passes of the sort. */
+struct grid_part {
+    struct grid_entry entry;
+    struct grid_span across, along;
+};
+
+struct interest_grid {
+    double cell_m;
+    uint32_t shift, mask; /* side = 1 << shift = mask + 1 */
+    uint32_t *starts;     /* [side * side + 1]: entries of bucket b are starts[b]..starts[b + 1] */
+    struct grid_entry *entries;
+    struct grid_part *parts;
+    struct grid_run *runs;
+    uint32_t entry_capacity, part_count, run_count;
+    float unit_of_kind[ARB_KINDS_MAX]; /* m per step of the position */
+};
+
+struct interest_viewer {
+    uint32_t *keys;    /* arb_key_order of the visible set, ascending */
+    uint32_t *indices; /* the same as places in the newest frame */
+    uint32_t count;
+};
+
+struct interest {
+    struct interest_config config;
+    double enter_squared[ARB_KINDS_MAX], retain_squared[ARB_KINDS_MAX]; /* m^2, (R + r)^2 */
+    struct interest_grid grid;
+    const struct arb_frame *frame;
+    uint64_t *near, *far; /* one bit per entity of the frame */
+    struct interest_viewer *viewers;
+    uint64_t candidates;
+};
+
+void interest_grid_create(struct interest_grid *grid, struct arb_arena *arena,
+                          const struct interest_config *config);
+void interest_grid_build(struct interest_grid *grid, const struct interest_config *config,
+                         const struct arb_frame *frame);
+
+/* Cells that the closed interval low..high (m) touches. */
+struct grid_span interest_grid_span(const struct interest_grid *grid, double low, double high);
+
+#endif
