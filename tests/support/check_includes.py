@@ -42,7 +42,6 @@ LAYERS = {
                       "server/rules/rules.h", "server/match/match_config.h"],
     # Sessions know peers and bytes, never entities: of the match only its port.
     "server/net": ["shared/base", "shared/proto", "shared/transport", "server/match/port.h"],
-    "server/sched": ["shared/base"],
     # Reads a published copy, never the live world.
     "server/ops": ["shared/base", "server/config"],
     "server/loop": ["shared", "server"],

@@ -14,11 +14,10 @@ function(arbiter_sources out)
     set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# arbiter_library(NAME FOLDERS a b LINKS x y): a static library of all C files of the folders.
+# arbiter_library(NAME FOLDER a LINKS x y): a static library of all C files of the folder.
 function(arbiter_library name)
-    cmake_parse_arguments(arg "" "" "FOLDERS;LINKS" ${ARGN})
-    list(TRANSFORM arg_FOLDERS APPEND "/*.c" OUTPUT_VARIABLE patterns)
-    arbiter_sources(sources ${patterns})
+    cmake_parse_arguments(arg "" "FOLDER" "LINKS" ${ARGN})
+    arbiter_sources(sources "${arg_FOLDER}/*.c")
     if(sources)
         add_library(${name} STATIC ${sources})
         target_link_libraries(${name} PRIVATE arbiter_warnings PUBLIC ${arg_LINKS})
@@ -26,6 +25,22 @@ function(arbiter_library name)
         add_library(${name} INTERFACE)
         target_link_libraries(${name} INTERFACE ${arg_LINKS})
     endif()
+    set_property(GLOBAL PROPERTY "arbiter_library_of_${arg_FOLDER}" ${name})
+endfunction()
+
+# The libraries of the folders that a file includes from: a test is linked with what it names, so that it builds
+# while another module does not.
+function(arbiter_included_libraries out file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    file(STRINGS "${file}" lines REGEX "^#include \"")
+    set(libraries)
+    foreach(line IN LISTS lines)
+        string(REGEX REPLACE "^#include \"(.*)/[^/]*\".*" "\\1" folder "${line}")
+        get_property(library GLOBAL PROPERTY "arbiter_library_of_${folder}")
+        list(APPEND libraries ${library})
+    endforeach()
+    list(REMOVE_DUPLICATES libraries)
+    set(${out} ${libraries} PARENT_SCOPE)
 endfunction()
 
 # arbiter_program(NAME SOURCES files LINKS x y): an executable, optimised at link time where that is on.

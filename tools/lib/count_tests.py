@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Adds up JUnit files of ctest: prints 'N passed, N failed, N skipped'; status 1 when any failed or none ran.
+
+A Criterion binary counts as its single tests (its closing line tells them), any other test as one.
+usage: count_tests.py FILE...
+"""
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+SYNTHESIS = re.compile(r"Tested:\D*(\d+)\D+Passing:\D*(\d+)\D+Failing:\D*(\d+)\D+Crashing:\D*(\d+)")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m|\[0;[0-9;]*m|\[0m")
+
+
+def count(case):
+    """(passed, failed, skipped) of one ctest entry."""
+    status = case.get("status")
+    if status == "notrun":
+        # A script that asked to be skipped; a binary that was not built is a failure.
+        message = case.find("skipped").get("message", "") if case.find("skipped") is not None else ""
+        return (0, 0, 1) if message.startswith("SKIP_") else (0, 1, 0)
+    lines = SYNTHESIS.findall(COLOUR.sub("", case.findtext("system-out") or ""))
+    passed = failed = 0
+    if lines:
+        _, passed, failing, crashing = map(int, lines[-1])
+        failed = failing + crashing
+    if status == "run":
+        return (max(passed, 1), failed, 0)
+    return (passed, max(failed, 1), 0)
+
+
+def main():
+    total = [0, 0, 0]
+    for name in sys.argv[1:]:
+        try:
+            cases = ElementTree.parse(name).getroot().iter("testcase")
+        except (OSError, ElementTree.ParseError):
+            total[1] += 1
+            continue
+        for case in cases:
+            total = [a + b for a, b in zip(total, count(case))]
+    passed, failed, skipped = total
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
