@@ -1,5 +1,6 @@
-/* Which ticks are due at time t: arithmetic only, no clock and no libuv, so that the simulator runs it too
- * (spec/simulation.md "One clock"). Deadlines are absolute: start + n * 1e9 / rate nanoseconds, in integers.
+/* Which ticks are due at time t: arithmetic only, no clock and no libuv, so that the simulator runs
+ * it too (spec/simulation.md "One clock"). Deadlines are absolute: start + n * 1e9 / rate
+ * nanoseconds, in integers.
  */
 #ifndef SCHEDULER_H
 #define SCHEDULER_H
@@ -20,8 +21,8 @@ void scheduler_start(struct scheduler *scheduler, uint64_t now_ns, uint32_t rate
 /* Deadline of the next tick, ns. */
 uint64_t scheduler_deadline_ns(const struct scheduler *scheduler);
 
-/* How many ticks are due now (0..max_catchup). More than that: the excess is dropped by moving start_ns, counted. Each tick
- * that is run calls scheduler_ran. */
+/* How many ticks are due now (0..max_catchup). More than that: the excess is dropped by moving
+ * start_ns, counted. Each tick that is run calls scheduler_ran. */
 uint32_t scheduler_due(struct scheduler *scheduler, uint64_t now_ns);
 void scheduler_ran(struct scheduler *scheduler);
 
