@@ -1,6 +1,6 @@
-/* Turns the newest published frame into one snapshot per client and hands it to the port (stage 9). Reads frames
- * from rewind, visible sets from interest; owns what each client has been sent (its ring of sent snapshots) and its budget. Never reads
- * the live world.
+/* Turns the newest published frame into one snapshot per client and hands it to the port (stage 9).
+ * Reads frames from rewind, visible sets from interest; owns what each client has been sent (its
+ * ring of sent snapshots) and its budget. Never reads the live world.
  */
 #ifndef REPLICATE_H
 #define REPLICATE_H
@@ -16,26 +16,38 @@ struct replicate_config {
     uint32_t interval_ticks;
     uint32_t chunk_payload_bytes;
     uint32_t budget_bytes_per_s;
-    uint32_t entity_capacity;
+    uint32_t entity_capacity; /* entities of a frame, and bound of their ids */
+    uint32_t point_capacity;  /* body points of a frame */
+};
+
+enum { REPLICATE_RING = 64 }; /* sent snapshots that are remembered per client */
+
+/* One sent snapshot. */
+struct replicate_sent {
+    uint32_t id;           /* 0: the place was never used */
+    uint32_t entity_count; /* that it carried */
+    arb_tick tick;         /* published tick */
+    bool acked;            /* the client committed it */
 };
 
 /* Counted per client since its session began. */
 struct replicate_counts {
     uint64_t snapshots, chunks, bytes;
-    uint64_t deferred;      /* entities that a snapshot had no room for; they come first in the next */
-    uint64_t bad_acks;      /* of snapshots never sent */
+    uint64_t deferred; /* entities that a snapshot had no room for; they come first in the next */
+    uint64_t held;     /* snapshots not sent because the budget left no useful room */
+    uint64_t bad_acks; /* of snapshots never sent */
 };
 
 /* What the match knows of one client at this tick. */
 struct replicate_client {
     struct port_session session;
-    uint16_t client;                 /* index, = player slot */
-    const struct arb_own *own;       /* NULL without a character */
+    uint16_t client;           /* index, = player slot */
+    const struct arb_own *own; /* NULL without a character */
     struct arb_key controlled;
     uint8_t control;
     uint32_t starved_ticks, outside_changes;
     arb_sequence last_sequence;
-    int32_t buffer_ticks;            /* worst lead since the last snapshot */
+    int32_t buffer_ticks; /* worst lead since the last snapshot */
 };
 
 struct replicate;
@@ -46,8 +58,9 @@ void replicate_reset(struct replicate *replicate, uint16_t client);
 /* From an input packet: newest committed snapshot and mask. */
 void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapshot, uint32_t mask);
 
-/* Encodes and puts one snapshot of `frame`; `visible` are indices into frame->entities, ascending. What does not fit the budget or
- * the chunk limit waits by priority (distance to the eye, time since last sent) and is counted. */
+/* Encodes and puts one snapshot of `frame`; `visible` are indices into frame->entities, ascending.
+ * What does not fit the budget or the chunk limit waits by priority (distance to the eye, time
+ * since last sent) and is counted. */
 void replicate_send(struct replicate *replicate, const struct replicate_client *client,
                     const struct arb_frame *frame, arb_tick confirmed_tick, struct arb_vec2 eye,
                     const uint32_t *visible, uint32_t count, const struct match_port *port);
@@ -55,6 +68,13 @@ void replicate_send(struct replicate *replicate, const struct replicate_client *
 void replicate_spend(struct replicate *replicate, uint16_t client, size_t bytes);
 /* Once per frame before the first replicate_send of a tick: forgets the shared encodes. */
 void replicate_begin(struct replicate *replicate, const struct arb_frame *frame);
+
+/* The ring of sent snapshots: NULL when that id was never sent or is out of the ring. */
+const struct replicate_sent *replicate_sent(const struct replicate *replicate, uint16_t client,
+                                            uint32_t id);
+/* Newest snapshot id that was sent, and that the client committed; 0: none. */
+uint32_t replicate_newest_sent(const struct replicate *replicate, uint16_t client);
+uint32_t replicate_newest_acked(const struct replicate *replicate, uint16_t client);
 
 const struct replicate_counts *replicate_counts(const struct replicate *replicate, uint16_t client);
 

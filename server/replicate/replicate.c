@@ -1,0 +1,309 @@
+#include "server/replicate/replicate_internal.h"
+
+#include "shared/base/arb_assert.h"
+
+#include <string.h>
+
+static uint32_t chunk_head_bytes(void)
+{
+    const uint8_t payload = 0;
+    uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+    struct arb_chunk chunk = {
+        .header = {.chunk_count = 1}, .payload = &payload, .payload_bytes = 1};
+    size_t size = arb_chunk_encode(&chunk, bytes, sizeof bytes);
+    ARB_ASSERT(size > 1);
+    return (uint32_t)size - 1;
+}
+
+/* Bytes that the longest own part, the own entity and the largest other one need: what a full
+ * bucket must be able to carry, so that no entity waits for ever. */
+static size_t largest_need(const struct replicate_config *config)
+{
+    uint32_t points =
+        config->point_capacity < ARB_BODY_POINTS_MAX ? config->point_capacity : ARB_BODY_POINTS_MAX;
+    return sizeof(struct arb_own) + 2 * (arb_entity_bits_max(config->schema, points) / 8 + 32);
+}
+
+/* An eighth of a second of budget: more would be a burst that queues build up from. */
+static int64_t bucket_depth(const struct replicate *replicate)
+{
+    const struct replicate_config *config = &replicate->config;
+    size_t need = largest_need(config);
+    size_t chunks = need / config->chunk_payload_bytes + 2;
+    int64_t least = (int64_t)(need + REPLICATE_USEFUL_BYTES +
+                              chunks * (replicate->chunk_head_bytes + REPLICATE_OVERHEAD_BYTES));
+    int64_t depth = config->budget_bytes_per_s / 8;
+    return (depth > least ? depth : least) * (int64_t)config->tick_rate;
+}
+
+struct replicate *replicate_create(struct arb_arena *arena, const struct replicate_config *config)
+{
+    ARB_ASSERT(config->chunk_payload_bytes > 0);
+    ARB_ASSERT(config->chunk_payload_bytes <= ARB_CHUNK_PAYLOAD_MAX);
+    ARB_ASSERT(config->tick_rate > 0 && config->budget_bytes_per_s > 0);
+    struct replicate *replicate = arb_arena_take(arena, sizeof *replicate);
+    replicate->config = *config;
+    replicate->own_fields = arb_own_fields((enum arb_mover)config->schema->mover);
+    replicate->chunk_head_bytes = chunk_head_bytes();
+    replicate->depth = bucket_depth(replicate);
+    struct arb_records *records = &replicate->records;
+    records->capacity =
+        arb_records_bytes_max(config->schema, config->entity_capacity, config->point_capacity) + 8;
+    records->bytes = arb_arena_take(arena, records->capacity);
+    records->first_bit = arb_arena_take_array(arena, config->entity_capacity + 1, sizeof(uint32_t));
+    replicate->stream_capacity = (size_t)ARB_CHUNKS_MAX * config->chunk_payload_bytes;
+    replicate->stream = arb_arena_take(arena, replicate->stream_capacity + 8);
+    replicate->message = arb_arena_take(arena, replicate->chunk_head_bytes +
+                                                   (size_t)config->chunk_payload_bytes + 8);
+    replicate->heap = arb_arena_take_array(arena, config->entity_capacity, sizeof *replicate->heap);
+    replicate->chosen =
+        arb_arena_take_array(arena, config->entity_capacity / 64 + 1, sizeof(uint64_t));
+    replicate->clients =
+        arb_arena_take_array(arena, config->client_capacity, sizeof *replicate->clients);
+    for (uint32_t i = 0; i < config->client_capacity; i++) {
+        replicate->clients[i].tracks =
+            arb_arena_take_array(arena, config->entity_capacity, sizeof(struct replicate_track));
+    }
+    return replicate;
+}
+
+static struct replicate_state *state_of(const struct replicate *replicate, uint16_t client)
+{
+    ARB_ASSERT(client < replicate->config.client_capacity);
+    return &replicate->clients[client];
+}
+
+void replicate_reset(struct replicate *replicate, uint16_t client)
+{
+    struct replicate_state *state = state_of(replicate, client);
+    struct replicate_track *tracks = state->tracks;
+    memset(tracks, 0, replicate->config.entity_capacity * sizeof *tracks);
+    *state = (struct replicate_state){.tracks = tracks, .credit = replicate->depth};
+}
+
+/* ---- acknowledgements ---- */
+
+const struct replicate_sent *replicate_sent(const struct replicate *replicate, uint16_t client,
+                                            uint32_t id)
+{
+    const struct replicate_sent *sent = &state_of(replicate, client)->sent[id % REPLICATE_RING];
+    return id != 0 && sent->id == id ? sent : NULL;
+}
+
+uint32_t replicate_newest_sent(const struct replicate *replicate, uint16_t client)
+{
+    return state_of(replicate, client)->newest;
+}
+
+uint32_t replicate_newest_acked(const struct replicate *replicate, uint16_t client)
+{
+    return state_of(replicate, client)->newest_acked;
+}
+
+/* False: never sent. Older than the ring is of no use any more and no offence. */
+static bool ack_one(struct replicate_state *state, uint64_t id)
+{
+    if (id == 0 || id > state->newest) return false;
+    struct replicate_sent *sent = &state->sent[id % REPLICATE_RING];
+    if (sent->id == (uint32_t)id) {
+        sent->acked = true;
+        if (sent->id > state->newest_acked) state->newest_acked = sent->id;
+    }
+    return true;
+}
+
+void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapshot, uint32_t mask)
+{
+    struct replicate_state *state = state_of(replicate, client);
+    /* One ring ahead of zero, so that ids just after the start widen to something before it. */
+    uint64_t bias = UINT64_C(1) << 16;
+    uint64_t id = arb_widen16(snapshot, state->newest + bias);
+    bool good = id > bias && ack_one(state, id - bias);
+    for (uint32_t i = 0; i < 32; i++) {
+        uint64_t older = id - 1 - i;
+        if ((mask >> i & 1) != 0) good = older > bias && ack_one(state, older - bias) && good;
+    }
+    if (!good) state->counts.bad_acks++;
+}
+
+/* ---- budget ---- */
+
+static void refill(const struct replicate *replicate, struct replicate_state *state, arb_tick tick)
+{
+    int64_t budget = replicate->config.budget_bytes_per_s;
+    if (state->started && tick > state->refilled) {
+        arb_tick ticks = tick - state->refilled;
+        arb_tick second = replicate->config.tick_rate;
+        state->credit += budget * (int64_t)(ticks < second ? ticks : second);
+    }
+    if (state->credit > replicate->depth) state->credit = replicate->depth;
+    state->refilled = tick;
+    state->started = true;
+}
+
+static void spend(const struct replicate *replicate, struct replicate_state *state, size_t bytes)
+{
+    int64_t rate = replicate->config.tick_rate;
+    /* A long message (the welcome of a large map) silences the snapshots for a second at most. */
+    int64_t lowest = -(int64_t)replicate->config.budget_bytes_per_s * rate;
+    state->credit -= (int64_t)(bytes + REPLICATE_OVERHEAD_BYTES) * rate;
+    if (state->credit < lowest) state->credit = lowest;
+}
+
+void replicate_spend(struct replicate *replicate, uint16_t client, size_t bytes)
+{
+    spend(replicate, state_of(replicate, client), bytes);
+}
+
+/* Bytes of stream that the credit carries, with the heads of its chunks. */
+static size_t stream_bytes(const struct replicate *replicate, const struct replicate_state *state)
+{
+    if (state->credit <= 0) return 0;
+    size_t credit = (size_t)(state->credit / (int64_t)replicate->config.tick_rate);
+    size_t payload = replicate->config.chunk_payload_bytes;
+    size_t head = replicate->chunk_head_bytes + (size_t)REPLICATE_OVERHEAD_BYTES;
+    size_t full = credit / (head + payload);
+    size_t rest = credit % (head + payload);
+    size_t bytes = full * payload + (rest > head ? rest - head : 0);
+    return bytes < replicate->stream_capacity ? bytes : replicate->stream_capacity;
+}
+
+/* ---- one snapshot ---- */
+
+void replicate_begin(struct replicate *replicate, const struct arb_frame *frame)
+{
+    ARB_ASSERT(frame->entity_count <= replicate->config.entity_capacity);
+    ARB_ASSERT(frame->point_count <= replicate->config.point_capacity);
+    replicate->frame = frame;
+    bool fits = arb_records_encode(replicate->config.schema, frame, &replicate->records);
+    ARB_ASSERT(fits);
+}
+
+/* Marks what is in view for snapshot `id`; what was not in view for the one before waits from now
+ * on. */
+static void see(const struct replicate_job *job, uint32_t id)
+{
+    for (uint32_t i = 0; i < job->count; i++) {
+        struct arb_key key = job->replicate->frame->entities[job->visible[i]].key;
+        ARB_ASSERT(key.id < job->replicate->config.entity_capacity);
+        struct replicate_track *track = &job->state->tracks[key.id];
+        /* Seen for this id already when the snapshot was held back before. */
+        bool in_view =
+            track->generation == key.generation && (track->seen == id || track->seen + 1 == id);
+        if (!in_view) {
+            track->since = id - 1;
+            track->generation = key.generation;
+        }
+        track->seen = id;
+    }
+}
+
+/* 0 when something did not fit. */
+static size_t encode_all(const struct replicate_job *job)
+{
+    struct replicate *replicate = job->replicate;
+    struct arb_snapshot_writer writer;
+    arb_snapshot_begin(&writer, replicate->own_fields, job->own, replicate->stream, job->capacity);
+    for (uint32_t i = 0; i < job->count; i++) {
+        uint32_t index = job->visible[i];
+        struct arb_key key = replicate->frame->entities[index].key;
+        if (!arb_snapshot_add(&writer, key, &replicate->records, index)) return 0;
+    }
+    return arb_snapshot_end(&writer);
+}
+
+static int8_t lead_of(int32_t ticks)
+{
+    return (int8_t)(ticks < INT8_MIN ? INT8_MIN : ticks > INT8_MAX ? INT8_MAX : ticks);
+}
+
+static void put_chunks(const struct replicate_job *job, arb_tick confirmed_tick, size_t size,
+                       const struct match_port *port)
+{
+    struct replicate *replicate = job->replicate;
+    const struct replicate_client *client = job->client;
+    size_t payload = replicate->config.chunk_payload_bytes;
+    size_t count = (size + payload - 1) / payload;
+    ARB_ASSERT(count > 0 && count <= ARB_CHUNKS_MAX);
+    struct arb_chunk chunk = {
+        .header =
+            {
+                .id = (uint16_t)job->state->newest,
+                .tick = (uint16_t)replicate->frame->tick,
+                .confirmed_tick = (uint16_t)confirmed_tick,
+                .last_sequence = (uint16_t)client->last_sequence,
+                .buffer_ticks = lead_of(client->buffer_ticks),
+                .control = client->control,
+                .controlled = client->controlled,
+                .chunk_count = (uint8_t)count,
+            },
+    };
+    for (size_t i = 0; i < count; i++) {
+        size_t rest = size - i * payload;
+        chunk.header.chunk_index = (uint8_t)i;
+        chunk.payload = replicate->stream + i * payload;
+        chunk.payload_bytes = (uint16_t)(rest < payload ? rest : payload);
+        size_t bytes =
+            arb_chunk_encode(&chunk, replicate->message, replicate->chunk_head_bytes + payload);
+        ARB_ASSERT(bytes > 0);
+        port->put(port->owner, client->session, PORT_CHANNEL_UNSEQUENCED, replicate->message,
+                  bytes);
+        spend(replicate, job->state, bytes);
+        job->state->counts.bytes += bytes;
+    }
+    job->state->counts.chunks += count;
+    job->state->counts.snapshots++;
+}
+
+/* Enters the snapshot into the ring and forgets the waiting of what it carries. */
+static void record(const struct replicate_job *job, bool all, uint32_t carried)
+{
+    struct replicate *replicate = job->replicate;
+    struct replicate_state *state = job->state;
+    uint32_t id = ++state->newest;
+    state->sent[id % REPLICATE_RING] =
+        (struct replicate_sent){.id = id, .entity_count = carried, .tick = replicate->frame->tick};
+    for (uint32_t i = 0; i < job->count; i++) {
+        if (all || (replicate->chosen[i / 64] >> (i % 64) & 1) != 0) {
+            state->tracks[replicate->frame->entities[job->visible[i]].key.id].since = id;
+        }
+    }
+    state->counts.deferred += job->count - carried;
+}
+
+void replicate_send(struct replicate *replicate, const struct replicate_client *client,
+                    const struct arb_frame *frame, arb_tick confirmed_tick, struct arb_vec2 eye,
+                    const uint32_t *visible, uint32_t count, const struct match_port *port)
+{
+    ARB_ASSERT(replicate->frame == frame);
+    struct replicate_state *state = state_of(replicate, client->client);
+    refill(replicate, state, frame->tick);
+    struct arb_own_part own = {client->starved_ticks, client->outside_changes, client->own};
+    bool has_own = client->own != NULL && replicate->own_fields != NULL;
+    struct replicate_job job = {
+        .replicate = replicate,
+        .state = state,
+        .client = client,
+        .eye = eye,
+        .visible = visible,
+        .count = count,
+        .capacity = stream_bytes(replicate, state),
+        .own = has_own ? &own : NULL,
+    };
+    see(&job, state->newest + 1);
+    uint32_t carried = count;
+    size_t size = encode_all(&job);
+    bool all = size > 0;
+    if (!all) size = replicate_encode_chosen(&job, &carried);
+    if (size == 0) {
+        state->counts.held++;
+        return;
+    }
+    record(&job, all, carried);
+    put_chunks(&job, confirmed_tick, size, port);
+}
+
+const struct replicate_counts *replicate_counts(const struct replicate *replicate, uint16_t client)
+{
+    return &state_of(replicate, client)->counts;
+}
