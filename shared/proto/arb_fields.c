@@ -4,18 +4,19 @@
 
 #include <string.h>
 
+/* Bytes of one element; 0 where the row's size says it. */
 static const uint8_t type_bytes[] = {
-    [ARB_FIELD_U8] = 1,  [ARB_FIELD_U16] = 2, [ARB_FIELD_U32] = 4, [ARB_FIELD_U64] = 8,
-    [ARB_FIELD_I8] = 1,  [ARB_FIELD_I16] = 2, [ARB_FIELD_I32] = 4, [ARB_FIELD_F32] = 4,
-    [ARB_FIELD_KEY] = 4, /* texts and bytes have the size of their row */
+    [ARB_FIELD_U8] = 1,  [ARB_FIELD_U16] = 2,   [ARB_FIELD_U32] = 4,  [ARB_FIELD_U64] = 8,
+    [ARB_FIELD_I8] = 1,  [ARB_FIELD_I16] = 2,   [ARB_FIELD_I32] = 4,  [ARB_FIELD_F32] = 4,
+    [ARB_FIELD_KEY] = 4, [ARB_FIELD_BYTES] = 0, [ARB_FIELD_TEXT] = 0,
 };
 
 size_t arb_field_elements(const struct arb_field *field)
 {
-    if (field->type == ARB_FIELD_BYTES || field->type == ARB_FIELD_TEXT) {
+    size_t bytes = type_bytes[field->type];
+    if (bytes == 0) {
         return 1;
     }
-    size_t bytes = type_bytes[field->type];
     ARB_ASSERT(field->size % bytes == 0);
     return field->size / bytes;
 }

@@ -59,8 +59,7 @@ int arb_message_type(const uint8_t *bytes, size_t size);
  * without the NUL. */
 bool arb_proto_text_valid(const char *text, size_t size);
 
-/* ---- HELLO, REFUSED, PING, PONG, COUNTS: fixed tables
- * ------------------------------------------------ */
+/* ---- HELLO, REFUSED, PING, PONG, COUNTS: fixed tables ---- */
 
 struct arb_hello {
     uint16_t version;     /* ARB_PROTOCOL_VERSION */
@@ -110,8 +109,7 @@ struct arb_counts {
     uint32_t edges[ARB_BUTTON_COUNT];
 };
 
-/* ---- WELCOME
- * ------------------------------------------------------------------------------------------ */
+/* ---- WELCOME ---- */
 
 struct arb_welcome {
     char mode[ARB_NAME_BYTES];
@@ -141,8 +139,7 @@ enum arb_decode arb_welcome_decode(const uint8_t *bytes, size_t size,
                                    const struct arb_fields *param_fields, struct arb_shape *shapes,
                                    size_t shape_capacity, void *params, struct arb_welcome *out);
 
-/* ---- PART: messages longer than one datagram, reliable channel, in order
- * ------------------------------- */
+/* ---- PART: messages longer than one datagram, reliable channel, in order ---- */
 
 struct arb_part {
     uint16_t message; /* number of the long message, +1 each */
@@ -188,8 +185,7 @@ void arb_parts_init(struct arb_parts *parts, uint8_t *bytes, size_t capacity);
  * an error too. */
 enum arb_parts_result arb_parts_add(struct arb_parts *parts, const struct arb_part *part);
 
-/* ---- INPUT
- * ---------------------------------------------------------------------------------------------- */
+/* ---- INPUT ---- */
 
 struct arb_input_packet {
     uint8_t control;       /* control number, +1 per rebind of the controlled entity */
@@ -217,8 +213,7 @@ enum arb_decode arb_input_packet_decode(const uint8_t *bytes, size_t size,
                                         arb_sequence near_sequence, arb_tick near_tick,
                                         struct arb_input_packet *out);
 
-/* ---- SNAPSHOT
- * ------------------------------------------------------------------------------------------- */
+/* ---- SNAPSHOT ---- */
 
 /* One group of chunks shares this header; the bits of all payloads in index order are one stream.
  */
@@ -313,8 +308,7 @@ enum arb_decode arb_snapshot_decode(const struct arb_schema *schema,
                                     uint32_t point_capacity, void *own,
                                     struct arb_own_part *own_part, bool *has_own);
 
-/* ---- Chunk assembly (receiver)
- * --------------------------------------------------------------------------- */
+/* ---- Chunk assembly (receiver) ---- */
 
 enum arb_assembly_result {
     ARB_ASSEMBLY_WAITING,   /* taken, more are missing */
@@ -433,8 +427,7 @@ const struct arb_fields *arb_event_fields(uint8_t kind);
 size_t arb_event_encode(const struct arb_event *event, uint8_t *bytes, size_t capacity);
 enum arb_decode arb_event_decode(const uint8_t *bytes, size_t size, struct arb_event *out);
 
-/* ---- table-driven messages
- * ----------------------------------------------------------------------------- */
+/* ---- table-driven messages ---- */
 
 extern const struct arb_fields arb_hello_fields, arb_refused_fields, arb_ping_fields,
     arb_pong_fields, arb_counts_fields;

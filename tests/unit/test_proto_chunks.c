@@ -1,0 +1,188 @@
+#include "shared/proto/arb_proto.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { CHUNK_CAPACITY = 16 };
+
+static uint8_t storage[ARB_CHUNKS_MAX * CHUNK_CAPACITY];
+static uint8_t joined[ARB_CHUNKS_MAX * CHUNK_CAPACITY];
+static struct arb_assembly assembly;
+
+static void start(void)
+{
+    arb_assembly_init(&assembly, storage, joined, CHUNK_CAPACITY);
+}
+
+static struct arb_chunk chunk_of(uint16_t id, uint8_t index, uint8_t count, const char *text)
+{
+    return (struct arb_chunk){
+        .header = {.id = id, .tick = id, .chunk_index = index, .chunk_count = count},
+        .payload = (const uint8_t *)text,
+        .payload_bytes = (uint16_t)strlen(text)};
+}
+
+/* Adds a chunk; a complete group is committed at once. */
+static enum arb_assembly_result add(uint16_t id, uint8_t index, uint8_t count, const char *text)
+{
+    struct arb_chunk chunk = chunk_of(id, index, count, text);
+    enum arb_assembly_result result = arb_assembly_add(&assembly, &chunk);
+    if (result == ARB_ASSEMBLY_COMPLETE) {
+        arb_assembly_finish(&assembly, true);
+    }
+    return result;
+}
+
+static bool joined_is(const char *text)
+{
+    return assembly.size == strlen(text) && memcmp(joined, text, assembly.size) == 0;
+}
+
+Test(proto_chunks, snapshot_81_arriving_2_0_1_commits_once_at_the_third, .init = start)
+{
+    cr_assert_eq(add(81, 2, 3, "CC"), ARB_ASSEMBLY_WAITING);
+    cr_assert_eq(add(81, 0, 3, "AAA"), ARB_ASSEMBLY_WAITING);
+    cr_assert_eq(add(81, 1, 3, "B"), ARB_ASSEMBLY_COMPLETE);
+    cr_assert(joined_is("AAABCC"));
+    cr_assert_eq(assembly.committed_id, 81);
+    cr_assert_eq(add(81, 1, 3, "B"), ARB_ASSEMBLY_STALE);
+}
+
+Test(proto_chunks, an_identical_duplicate_is_ignored, .init = start)
+{
+    cr_assert_eq(add(81, 1, 3, "B"), ARB_ASSEMBLY_WAITING);
+    cr_assert_eq(add(81, 1, 3, "B"), ARB_ASSEMBLY_DUPLICATE);
+    cr_assert_eq(add(81, 0, 3, "A"), ARB_ASSEMBLY_WAITING);
+    cr_assert_eq(add(81, 2, 3, "C"), ARB_ASSEMBLY_COMPLETE);
+    cr_assert(joined_is("ABC"));
+}
+
+Test(proto_chunks, other_bytes_at_the_same_index_kill_the_group, .init = start)
+{
+    add(81, 1, 3, "B");
+    cr_assert_eq(add(81, 1, 3, "b"), ARB_ASSEMBLY_CONFLICT);
+    cr_assert_eq(add(81, 0, 3, "A"), ARB_ASSEMBLY_STALE);
+    cr_assert_eq(add(81, 2, 3, "C"), ARB_ASSEMBLY_STALE);
+    cr_assert_eq(add(81, 1, 3, "B"), ARB_ASSEMBLY_STALE);
+    cr_assert_eq(add(82, 0, 1, "next"), ARB_ASSEMBLY_COMPLETE);
+}
+
+Test(proto_chunks, a_longer_or_shorter_duplicate_is_a_conflict, .init = start)
+{
+    add(81, 1, 3, "B");
+    cr_assert_eq(add(81, 1, 3, "BB"), ARB_ASSEMBLY_CONFLICT);
+}
+
+Test(proto_chunks, other_metadata_kills_the_group)
+{
+    const struct arb_snapshot_header good = {
+        .id = 81, .tick = 81, .chunk_index = 1, .chunk_count = 3};
+    struct arb_snapshot_header others[7] = {good, good, good, good, good, good, good};
+    others[0].tick = 82;
+    others[1].confirmed_tick = 1;
+    others[2].last_sequence = 1;
+    others[3].buffer_ticks = -1;
+    others[4].control = 1;
+    others[5].controlled.id = 1;
+    others[6].chunk_count = 4;
+    for (int i = 0; i < 7; i++) {
+        start();
+        cr_assert_eq(add(81, 0, 3, "A"), ARB_ASSEMBLY_WAITING);
+        struct arb_chunk chunk = chunk_of(81, 1, 3, "B");
+        chunk.header = others[i];
+        cr_assert_eq(arb_assembly_add(&assembly, &chunk), ARB_ASSEMBLY_CONFLICT, "%d", i);
+        cr_assert_eq(add(81, 1, 3, "B"), ARB_ASSEMBLY_STALE);
+    }
+}
+
+Test(proto_chunks, a_newer_snapshot_discards_an_unfinished_older_one, .init = start)
+{
+    add(81, 0, 2, "A");
+    cr_assert_eq(add(82, 0, 2, "C"), ARB_ASSEMBLY_WAITING);
+    cr_assert_eq(add(81, 1, 2, "B"), ARB_ASSEMBLY_STALE);
+    cr_assert_eq(add(82, 1, 2, "D"), ARB_ASSEMBLY_COMPLETE);
+    cr_assert(joined_is("CD"));
+}
+
+Test(proto_chunks, nothing_not_newer_than_the_committed_one_is_taken, .init = start)
+{
+    cr_assert_eq(add(100, 0, 1, "x"), ARB_ASSEMBLY_COMPLETE);
+    cr_assert_eq(add(100, 0, 1, "x"), ARB_ASSEMBLY_STALE);
+    cr_assert_eq(add(99, 0, 1, "x"), ARB_ASSEMBLY_STALE);
+    cr_assert_eq(add(101, 0, 1, "x"), ARB_ASSEMBLY_COMPLETE);
+}
+
+Test(proto_chunks, a_refused_group_is_dead_but_not_committed, .init = start)
+{
+    struct arb_chunk chunk = chunk_of(81, 0, 1, "bad");
+    cr_assert_eq(arb_assembly_add(&assembly, &chunk), ARB_ASSEMBLY_COMPLETE);
+    arb_assembly_finish(&assembly, false);
+    cr_assert_not(assembly.committed_any);
+    cr_assert_eq(add(81, 0, 1, "bad"), ARB_ASSEMBLY_STALE);
+    cr_assert_eq(add(80, 0, 1, "old"), ARB_ASSEMBLY_STALE);
+    cr_assert_eq(add(82, 0, 1, "good"), ARB_ASSEMBLY_COMPLETE);
+}
+
+Test(proto_chunks, ids_wrap_at_65535, .init = start)
+{
+    cr_assert_eq(add(65534, 0, 1, "a"), ARB_ASSEMBLY_COMPLETE);
+    cr_assert_eq(add(65535, 0, 2, "b"), ARB_ASSEMBLY_WAITING);
+    cr_assert_eq(add(0, 0, 2, "c"), ARB_ASSEMBLY_WAITING);
+    cr_assert_eq(add(65535, 1, 2, "b"), ARB_ASSEMBLY_STALE);
+    cr_assert_eq(add(0, 1, 2, "d"), ARB_ASSEMBLY_COMPLETE);
+    cr_assert_eq(add(65535, 0, 1, "b"), ARB_ASSEMBLY_STALE);
+    cr_assert_eq(add(1, 0, 1, "e"), ARB_ASSEMBLY_COMPLETE);
+}
+
+/* 16 bits last 36 minutes at 30 a second: also after many one-chunk snapshots a group of many
+ * assembles. */
+Test(proto_chunks, many_chunks_assemble_after_40000_single_ones, .init = start)
+{
+    uint16_t id = 0xFFF0;
+    for (int i = 0; i < 40000; i++) {
+        cr_assert_eq(add(id++, 0, 1, "x"), ARB_ASSEMBLY_COMPLETE);
+    }
+    for (uint8_t index = 63; index > 0; index--) {
+        cr_assert_eq(add(id, index, 64, "0123456789abcdef"), ARB_ASSEMBLY_WAITING);
+    }
+    cr_assert_eq(add(id, 0, 64, "0"), ARB_ASSEMBLY_COMPLETE);
+    cr_assert_eq(assembly.size, 63 * 16 + 1);
+}
+
+Test(proto_chunks, a_chunk_beyond_the_receivers_room_kills_the_group, .init = start)
+{
+    cr_assert_eq(add(81, 0, 2, "0123456789abcdefg"), ARB_ASSEMBLY_CONFLICT);
+    cr_assert_eq(add(81, 1, 2, "B"), ARB_ASSEMBLY_STALE);
+}
+
+Test(proto_chunks, payloads_up_to_8186_bytes_travel)
+{
+    static uint8_t payload[ARB_CHUNK_PAYLOAD_MAX];
+    static uint8_t bytes[ARB_CHUNK_PAYLOAD_MAX + 64];
+    struct arb_chunk chunk = chunk_of(1, 0, 1, "");
+    chunk.payload = payload;
+    chunk.payload_bytes = ARB_CHUNK_PAYLOAD_MAX;
+    payload[8185] = 9;
+    size_t size = arb_chunk_encode(&chunk, bytes, sizeof bytes);
+    cr_assert_eq(size, 17 + 8186);
+    struct arb_chunk out;
+    cr_assert_eq(arb_chunk_decode(bytes, size, &out), ARB_DECODE_OK);
+    cr_assert_eq(out.payload_bytes, 8186);
+    cr_assert_eq(out.payload[8185], 9);
+    cr_assert_eq(arb_chunk_decode(bytes, size + 1, &out), ARB_DECODE_LONG);
+}
+
+Test(proto_chunks, heads_that_no_sender_writes_are_refused)
+{
+    uint8_t bytes[64];
+    struct arb_chunk chunk = chunk_of(1, 1, 2, "payload");
+    size_t size = arb_chunk_encode(&chunk, bytes, sizeof bytes);
+    cr_assert_eq(arb_chunk_decode(bytes, 17, &chunk), ARB_DECODE_SHORT, "no payload");
+    bytes[15] = 2;
+    cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_ORDER, "index 2 of 2");
+    bytes[15] = 0;
+    bytes[16] = 0;
+    cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_RANGE, "no chunks");
+    bytes[16] = 65;
+    cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_RANGE, "too many");
+}
