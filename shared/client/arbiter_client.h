@@ -310,13 +310,16 @@ struct arbiter_shape {
 
 struct arbiter_map {
     struct arbiter_point low, high; /* the world's rectangle, m */
-    const struct arbiter_shape *shapes;
     uint32_t shape_count;
     uint64_t hash;
 };
 
-/* False before ARBITER_CONNECTED. The shapes stay until the connection ends. */
+/* False before ARBITER_CONNECTED. */
 bool arbiter_client_map(const struct arbiter_client *client, struct arbiter_map *map);
+
+/* Static shape `index`; false when there is none. */
+bool arbiter_client_shape(const struct arbiter_client *client, uint32_t index,
+                          struct arbiter_shape *shape);
 
 /* First static shape or bound on the way from (x, y) by (dx, dy): true and *fraction in 0..1. */
 bool arbiter_client_ray(const struct arbiter_client *client, float x, float y, float dx, float dy,
