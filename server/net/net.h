@@ -1,6 +1,6 @@
-/* Sessions on the server side: who is connected, what they said, limits (spec/security.md). Knows peers and
- * bytes, never entities. Fills the match's port. Time is an argument. The same code runs on UDP and in the
- * simulated network.
+/* Sessions on the server side: who is connected, what they said, limits (spec/security.md). Knows
+ * peers and bytes, never entities. Fills the match's port. Time is an argument. The same code runs
+ * on UDP and in the simulated network.
  */
 #ifndef NET_H
 #define NET_H
@@ -9,11 +9,29 @@
 #include "shared/base/arb_arena.h"
 #include "shared/transport/arb_net.h"
 
+enum net_notice_type {
+    NET_CONNECTED,  /* a session began; it said nothing yet */
+    NET_HELLO,      /* right versions: it wants a place */
+    NET_ENDED,      /* it left or timed out */
+    NET_REFUSED,    /* it was told `reason` and is being disconnected */
+    NET_CUT_SILENT, /* no HELLO in time */
+};
+
+/* For the log; the pointers are valid during the call. */
+struct net_notice {
+    enum net_notice_type type;
+    struct port_session session;
+    enum arb_refusal reason; /* NET_REFUSED */
+    const char *name;        /* NET_HELLO, else NULL */
+};
+
 struct net_config {
-    uint32_t session_capacity;     /* players and those who are about to be refused */
-    uint32_t messages_per_tick;    /* per session; more are dropped and counted */
-    uint32_t bad_messages_max;     /* of one session before it is disconnected */
-    uint32_t hello_timeout_ms;     /* connected and silent for so long: cut */
+    uint32_t session_capacity;  /* players and those who are about to be refused */
+    uint32_t messages_per_tick; /* per session; more are dropped and counted */
+    uint32_t bad_messages_max;  /* of one session before it is disconnected */
+    uint32_t hello_timeout_ms;  /* connected and silent for so long: cut */
+    void (*notice)(void *observer, const struct net_notice *notice); /* may be NULL */
+    void *observer;
 };
 
 /* Per reason and in total, for log and metrics. */
@@ -31,8 +49,9 @@ struct net *net_create(struct arb_arena *arena, const struct net_config *config,
                        struct arb_net *transport);
 void net_destroy(struct net *net);
 
-/* Reads the socket and decodes into the sessions' inboxes; answers pings at once. next_tick and fraction
- * (1/65536) say where the clock stands: see struct arb_pong. Flushes what it answered. */
+/* Reads the socket; what a tick will want waits in the inbox until the port's `take` decodes it;
+ * answers pings at once. next_tick and fraction (1/65536) say where the clock stands: see struct
+ * arb_pong. Flushes what it answered. */
 void net_receive(struct net *net, uint64_t now_ns, arb_tick next_tick, uint16_t fraction);
 
 /* The port for match_create. */
