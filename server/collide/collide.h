@@ -12,6 +12,7 @@ struct collide_kind {
     uint32_t category;  /* bit of this kind; 0: never in contact */
     uint32_t mask;      /* categories whose circles this kind's circle is tested against, as the moving side */
     uint32_t body_mask; /* categories whose bodies (capsules) this kind's circle is tested against */
+    float body_radius;  /* m, of the bodies of this kind */
 };
 
 enum collide_part { COLLIDE_CIRCLE = 0, COLLIDE_BODY = 1 };

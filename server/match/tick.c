@@ -98,6 +98,8 @@ static void move_player(struct match *match, uint16_t slot)
     if (entity == NULL) {
         return;
     }
+    moved->buttons = match->applied[slot].buttons;
+    moved->edges = match->applied[slot].edges;
     struct arb_own *own = &player->own;
     entity->previous_x = own->x;
     entity->previous_y = own->y;

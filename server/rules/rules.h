@@ -1,7 +1,8 @@
-/* The one interface between engine and game: a table of functions and numbers. The engine sees only this header;
- * a mode sees this header and the world. A mode gives meaning (damage, death, pickup, growth, score, respawn);
- * it never touches sockets, clocks, interest or the past. Everything here runs inside the pure part of the tick:
- * no clock, no allocation, no randomness but the world's streams.
+/* The one interface between engine and game: a table of functions and numbers. The engine sees only
+ * this header; a mode sees this header and the world. A mode gives meaning (damage, death, pickup,
+ * growth, score, respawn); it never touches sockets, clocks, interest or the past. Everything here
+ * runs inside the pure part of the tick: no clock, no allocation, no randomness but the world's
+ * streams.
  */
 #ifndef RULES_H
 #define RULES_H
@@ -17,21 +18,21 @@ enum { RULES_EVENTS_MAX = 1024, RULES_PELLETS_MAX = 16 };
 
 /* To whom an event goes. */
 struct rules_event {
-    uint16_t to;    /* player slot, or ARB_NO_SLOT: everyone */
-    uint16_t also;  /* a second slot, or ARB_NO_SLOT */
+    uint16_t to;   /* player slot, or ARB_NO_SLOT: everyone */
+    uint16_t also; /* a second slot, or ARB_NO_SLOT */
     struct arb_event event;
 };
 
 struct rules_events {
     struct rules_event *list; /* [RULES_EVENTS_MAX] */
     uint32_t count;
-    uint32_t dropped;         /* did not fit */
+    uint32_t dropped; /* did not fit */
 };
 
 /* What a mode works with; the same for all its functions. */
 struct rules_context {
     struct world *world;
-    const void *params;                     /* the mode's struct, filled from its option rows */
+    const void *params; /* the mode's struct, filled from its option rows */
     const struct map *map;
     const struct arb_geometry *geometry;
     const struct arb_move_params *move;
@@ -53,44 +54,47 @@ struct rules_shot {
 
 /* Stage 4's report of one player. */
 struct rules_moved {
-    bool stepped;                  /* it had a character */
+    bool stepped;            /* it had a character */
+    uint16_t buttons, edges; /* of the input that was applied */
     struct arb_move_report report;
 };
 
 struct rules {
-    const char *name;                 /* match.mode, also the name of its configuration section */
+    const char *name; /* match.mode, also the name of its configuration section */
     const struct arb_schema *schema;
-    const struct option *options;     /* rows with paths "<name>.key" into its params struct */
+    const struct option *options; /* rows with paths "<name>.key" into its params struct */
     size_t option_count;
     size_t params_bytes;
-    bool teams;                       /* players are dealt to two teams when match.teams is set */
+    bool teams; /* players are dealt to two teams when match.teams is set */
 
-    /* Relations between its numbers, and what it needs of the map; false with one clear sentence that names the
-     * option's path or the map object. */
-    bool (*check)(const void *params, uint32_t tick_rate, uint32_t max_players, const struct map *map,
-                  char *error, size_t error_bytes);
+    /* Relations between its numbers, and what it needs of the map; false with one clear sentence
+     * that names the option's path or the map object. */
+    bool (*check)(const void *params, uint32_t tick_rate, uint32_t max_players,
+                  const struct map *map, char *error, size_t error_bytes);
     void (*move_params)(const void *params, uint32_t tick_rate, struct arb_move_params *out);
     void (*capacity)(const void *params, const struct map *map, uint32_t max_players,
                      struct world_capacity *out); /* players is already set */
     void (*collide_kinds)(const void *params, struct collide_kind kinds[ARB_KINDS_MAX]);
     void (*rewind_kinds)(const void *params, struct rewind_kind kinds[ARB_KINDS_MAX]);
 
-    /* A live round begins: scores are reset by the engine before, every present player gets a character here.
-     * Pickups, food and so on are placed. Called in stage 7. */
+    /* A live round begins: scores are reset by the engine before, every present player gets a
+     * character here. Pickups, food and so on are placed. Called in stage 7. */
     void (*round_begin)(struct rules_context *context);
     /* The live round is over: removes all entities and controls. Stage 7. */
     void (*round_end)(struct rules_context *context);
-    /* A player came while live (gets a character, now or soon), or left (its character ends). Stage 7. */
+    /* A player came while live (gets a character, now or soon), or left (its character ends).
+     * Stage 7. */
     void (*player_joined)(struct rules_context *context, uint16_t slot);
     void (*player_left)(struct rules_context *context, uint16_t slot);
 
     /* Stage 6: rays of a shot that left (spread from the combat stream); returns pellets written to
-     * shot->rays (range, direction, pierce, filters; origin and view are set by the engine before, the aim too as
-     * direction of rays[0]). */
+     * shot->rays (range, direction, pierce, filters; origin and view are set by the engine before,
+     * the aim too as direction of rays[0]). */
     void (*shoot)(struct rules_context *context, struct rules_shot *shot);
 
-    /* Stage 7, live only, in this order: moved (per stepped player: walls reached ...), shots in order of slot, contacts,
-     * update (respawns, pickups, growth, limits: may set world->head->ended_early). Ties have one written rule. */
+    /* Stage 7, live only, in this order: moved (per stepped player: walls reached ...), shots in
+     * order of slot, contacts, update (respawns, pickups, growth, limits: may set
+     * world->head->ended_early). Ties have one written rule. */
     void (*moved)(struct rules_context *context, const struct rules_moved *moved);
     void (*shots)(struct rules_context *context, const struct rules_shot *shots, uint32_t count);
     void (*contacts)(struct rules_context *context, const struct collide_contact *contacts,
@@ -123,8 +127,12 @@ void rules_emit_score(struct rules_context *context, uint16_t slot);
 /* Binds and emits REBIND to the player. */
 void rules_bind(struct rules_context *context, uint16_t slot, struct arb_key key);
 
-/* The bookkeeping of a death, the same in every mode: victim's deaths, killer's kills (or deaths_by_nobody when killer is
- * ARB_NO_SLOT or the victim itself), DEATH and SCORE events, control taken, entity removed. */
+/* Removes every entity and every control: the end of a round in every mode. */
+void rules_clear(struct rules_context *context);
+
+/* The bookkeeping of a death, the same in every mode: victim's deaths, killer's kills (or
+ * deaths_by_nobody when killer is ARB_NO_SLOT or the victim itself), DEATH and SCORE events,
+ * control taken, entity removed. */
 void rules_kill(struct rules_context *context, uint16_t victim_slot, uint16_t killer_slot,
                 enum arb_cause cause);
 
