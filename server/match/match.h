@@ -6,6 +6,7 @@
 #define MATCH_H
 
 #include "server/match/match_config.h"
+#include "server/match/match_result.h"
 #include "server/match/port.h"
 #include "server/rules/rules.h"
 
@@ -46,26 +47,6 @@ uint32_t match_present_count(const struct match *match);
  * is set. */
 void match_add_player(struct match *match, const char *name);
 void match_set_input(struct match *match, uint16_t slot, const struct arb_input *input);
-
-/* One line per player who ever played. */
-struct match_result_player {
-    uint64_t player_id;
-    char name[ARB_NAME_BYTES];
-    uint8_t team;
-    int32_t score;
-    uint32_t kills, deaths, deaths_by_nobody;
-};
-
-struct match_result {
-    uint8_t match_id[16];
-    char mode[ARB_NAME_BYTES];
-    uint64_t seed;
-    arb_tick ticks; /* ticks run */
-    enum arb_end_reason end_reason;
-    uint64_t checksum;
-    uint32_t player_count;
-    struct match_result_player players[ARB_PLAYERS_MAX]; /* in order of player id */
-};
 
 /* Only once match_decided (asserted). */
 void match_get_result(const struct match *match, struct match_result *out);

@@ -1,0 +1,30 @@
+/* How a match ended: a copy that leaves the match, for whoever writes it down. Plain data; a leaf
+ * header, so that a reader of results does not see the live match.
+ */
+#ifndef MATCH_RESULT_H
+#define MATCH_RESULT_H
+
+#include "shared/base/arb_types.h"
+#include "shared/proto/arb_proto.h"
+
+/* One line per player who ever played. */
+struct match_result_player {
+    uint64_t player_id;
+    char name[ARB_NAME_BYTES];
+    uint8_t team;
+    int32_t score;
+    uint32_t kills, deaths, deaths_by_nobody;
+};
+
+struct match_result {
+    uint8_t match_id[16];
+    char mode[ARB_NAME_BYTES];
+    uint64_t seed;
+    arb_tick ticks; /* ticks run */
+    enum arb_end_reason end_reason;
+    uint64_t checksum;
+    uint32_t player_count;
+    struct match_result_player players[ARB_PLAYERS_MAX]; /* in order of player id */
+};
+
+#endif
