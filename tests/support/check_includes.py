@@ -42,8 +42,8 @@ LAYERS = {
                       "server/rules/rules.h", "server/match/match_config.h"],
     # Sessions know peers and bytes, never entities: of the match only its port.
     "server/net": ["shared/base", "shared/proto", "shared/transport", "server/match/port.h"],
-    # Reads a published copy, never the live world.
-    "server/ops": ["shared/base", "server/config"],
+    # Reads published copies, never the live world.
+    "server/ops": ["shared/base", "shared/proto", "server/config", "server/match/match_result.h"],
     "server/loop": ["shared", "server"],
     "server": ["shared", "server"],
     "tools": ["shared", "server", "tools"],

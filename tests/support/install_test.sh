@@ -4,7 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+server=
+finish() {
+    [ -z "$server" ] || kill "$server" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap finish EXIT
 prefix=$work/prefix
 cmake --install "$ARBITER_BUILD" --prefix "$prefix" >"$work/log" || { cat "$work/log"; exit 1; }
 for file in bin/arbiterd bin/arbiter-bots include/arbiter_client.h share/arbiter/config/arena.json; do
@@ -16,17 +21,29 @@ foreign=$( (nm -g --defined-only "$library/libarbiter_client.a" && nm -D --defin
     awk 'NF == 3 && $3 !~ /^arbiter_/ {print $3}' | sort -u)
 [ -z "$foreign" ] || { echo "symbols that are not arbiter_*:" $foreign; exit 1; }
 
+# A match to join: nobody is waited for, and it outlasts this test.
+"$prefix/bin/arbiterd" --config "$prefix/share/arbiter/config/arena.json" --set net.port=0 --set match.min_players=1 \
+    --set match.countdown_s=0 --set match.duration_s=120 --set match.result_path="$work/result.json" 2>"$work/server.log" &
+server=$!
+port=
+for _ in $(seq 100); do
+    port=$(sed -n 's/.*"event":"ready".*"port":\([0-9]*\).*/\1/p' "$work/server.log")
+    [ -z "$port" ] || break
+    sleep 0.05
+done
+[ -n "$port" ] || { cat "$work/server.log"; echo "the installed server did not become ready"; exit 1; }
+
 cp -r tests/support/outside "$work/game"
 cmake -S "$work/game" -B "$work/game/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" &&
     cmake --build "$work/game/build" >>"$work/log" || { cat "$work/log"; exit 1; }
-"$work/game/build/game_shared"
-"$work/game/build/game_static"
+"$work/game/build/game_shared" "$port"
+"$work/game/build/game_static" "$port"
 
 export PKG_CONFIG_PATH=$library/pkgconfig
 cc -std=c11 -Wall -Werror "$work/game/game.c" -o "$work/with_shared" $(pkg-config --cflags --libs arbiter_client)
-LD_LIBRARY_PATH=$library "$work/with_shared"
+LD_LIBRARY_PATH=$library "$work/with_shared" "$port"
 cc -std=c11 -Wall -Werror "$work/game/game.c" -o "$work/with_static" $(pkg-config --cflags arbiter_client) \
     "$library/libarbiter_client.a" $(pkg-config --libs --static arbiter_client | sed 's/-larbiter_client//')
-"$work/with_static"
+"$work/with_static" "$port"
 readelf -d "$work/with_static" | grep -q libarbiter_client && { echo "the static game needs the shared library"; exit 1; }
 echo "installed, found and linked in four ways"
