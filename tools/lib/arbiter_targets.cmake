@@ -14,10 +14,11 @@ function(arbiter_sources out)
     set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# arbiter_library(NAME FOLDER a LINKS x y): a static library of all C files of the folder.
+# arbiter_library(NAME FOLDER a LINKS x y): a static library of all C files of the folder but main.c.
 function(arbiter_library name)
     cmake_parse_arguments(arg "" "FOLDER" "LINKS" ${ARGN})
     arbiter_sources(sources "${arg_FOLDER}/*.c")
+    list(FILTER sources EXCLUDE REGEX "/main\\.c$")
     if(sources)
         add_library(${name} STATIC ${sources})
         target_link_libraries(${name} PRIVATE arbiter_warnings PUBLIC ${arg_LINKS})
