@@ -104,8 +104,10 @@ static void write_number(struct arb_bit_writer *writer, const struct arb_field *
 static void write_text(struct arb_bit_writer *writer, const struct arb_field *field,
                        const char *text)
 {
-    size_t length = strnlen(text, field->size);
-    ARB_ASSERT(length < field->size && length <= 255);
+    const char *end = memchr(text, 0, field->size);
+    ARB_ASSERT(end != NULL);
+    size_t length = (size_t)(end - text);
+    ARB_ASSERT(length <= 255);
     ARB_ASSERT(arb_proto_text_valid(text, length));
     arb_bits_write(writer, length, 8);
     arb_bits_write_bytes(writer, text, length);

@@ -87,6 +87,19 @@ const char *arb_decode_text(enum arb_decode reason)
     return texts[reason];
 }
 
+const char *arb_refusal_text(uint8_t reason)
+{
+    switch (reason) {
+#define X(value, name, text)                                                                       \
+    case ARB_REFUSED_##name:                                                                       \
+        return text;
+        ARB_REFUSAL_MAP(X)
+#undef X
+    default:
+        return "unknown reason";
+    }
+}
+
 int arb_message_type(const uint8_t *bytes, size_t size)
 {
     if (size == 0) {

@@ -71,14 +71,22 @@ struct arb_hello {
  * name them: reads these two only. False: not a HELLO, or shorter than that. */
 bool arb_hello_peek(const uint8_t *bytes, size_t size, uint16_t *version, uint64_t *schema_hash);
 
+/* value, name, text */
+#define ARB_REFUSAL_MAP(X)                                                                         \
+    X(1, VERSION, "protocol version or schema hash differs")                                       \
+    X(2, FULL, "no free player slot")                                                              \
+    X(3, ENDED, "the match is over")                                                               \
+    X(4, PROTOCOL, "the client sent what no client sends")                                         \
+    X(5, SHUTDOWN, "the server stops")                                                             \
+    X(6, KICKED, "slow reader or repeated offence")
+
 enum arb_refusal {
-    ARB_REFUSED_VERSION = 1, /* protocol version or schema hash differs */
-    ARB_REFUSED_FULL,        /* no free player slot */
-    ARB_REFUSED_ENDED,       /* the match is over */
-    ARB_REFUSED_PROTOCOL,    /* the client sent what no client sends */
-    ARB_REFUSED_SHUTDOWN,    /* the server stops */
-    ARB_REFUSED_KICKED,      /* slow reader or repeated offence */
+#define X(value, name, text) ARB_REFUSED_##name = value,
+    ARB_REFUSAL_MAP(X)
+#undef X
 };
+/* Static text; "unknown reason" for others. */
+const char *arb_refusal_text(uint8_t reason);
 
 struct arb_refused {
     uint8_t reason; /* enum arb_refusal */

@@ -109,6 +109,15 @@ Test(proto_messages, every_reason_has_a_text)
     }
 }
 
+Test(proto_messages, every_refusal_has_a_text)
+{
+    for (uint8_t reason = ARB_REFUSED_VERSION; reason <= ARB_REFUSED_KICKED; reason++) {
+        cr_assert_str_neq(arb_refusal_text(reason), "unknown reason");
+    }
+    cr_assert_str_eq(arb_refusal_text(0), "unknown reason");
+    cr_assert_str_eq(arb_refusal_text(ARB_REFUSED_KICKED + 1), "unknown reason");
+}
+
 Test(proto_messages, version_is_read_from_a_hello_of_another_version)
 {
     uint8_t bytes[64];

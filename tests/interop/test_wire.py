@@ -1,0 +1,182 @@
+"""The Python codec, written from PROTOCOL.md, against the bytes of the C codec (tests/golden/proto_bytes.txt)."""
+import unittest
+
+import arbiter_wire as wire
+
+GOLDEN = {}
+for line in (wire.ROOT / "tests" / "golden" / "proto_bytes.txt").read_text(encoding="ascii").splitlines():
+    name, digits = line.split(" ")
+    GOLDEN[name] = bytes.fromhex(digits)
+
+
+def field(name, kind, bits, values):
+    return wire.Field([f"`{name}`", kind, bits, values])
+
+
+# Tables of the samples' own state and parameters (tests/support/proto_samples.c).
+OWN = [field("x", "f32", "32", "-4096..4096"), field("heading", "f32", "32", "-3.2..3.2"),
+       field("magazine", "u16", "4 x 10", "0..1000"), field("lean", "i8", "5", "-16..15"),
+       field("boost", "u8", "1", "0..1"), field("push", "i16", "16", "-32768..32767"),
+       field("drift", "i32", "32", "-2147483648..2147483647")]
+PARAMETERS = [field("mover", "u8", "8", "0..2"), field("rate", "u16", "16", "20..128"),
+              field("speed", "f32", "32", "0..1000"), field("rounds", "u16", "3 x 16", "0..65535")]
+
+
+class Tables(unittest.TestCase):
+    """Messages that are one table, both ways."""
+
+    cases = {
+        "HELLO": ("hello", {"version": 0x1234, "schema_hash": 0x0123456789ABCDEF, "name": "Zoë 🐍"}),
+        "REFUSED": ("refused", {"reason": 6, "server_version": 0x8001, "client_version": 0x7FFE,
+                                "server_hash": 0xFEDCBA9876543210, "client_hash": 0x8000000000000001}),
+        "PING": ("ping", {"sequence": 0xFFF1}),
+        "PONG": ("pong", {"sequence": 0xFFF1, "tick": 0xFFFFFFF0, "fraction": 0x8765, "wait_us": 1234567}),
+        "COUNTS": ("counts", {"ticks": 0x80000001, "inputs_consumed": 2, "inputs_starved": 3, "inputs_late": 4,
+                              "inputs_duplicate": 5, "inputs_refused": 0xFFFFFFFF,
+                              "edges": [0x01010101 * (i + 1) for i in range(16)]}),
+    }
+
+    def test_encode_gives_the_golden_bytes(self):
+        for name, (golden, values) in self.cases.items():
+            self.assertEqual(wire.encode(name, values), GOLDEN[golden], name)
+
+    def test_decode_gives_the_values(self):
+        for name, (golden, values) in self.cases.items():
+            self.assertEqual(wire.decode(name, GOLDEN[golden]), values, name)
+
+    def test_cut_and_longer_messages_are_malformed(self):
+        for name, (golden, _) in self.cases.items():
+            for size in range(len(GOLDEN[golden])):
+                with self.assertRaises(wire.Malformed):
+                    wire.decode(name, GOLDEN[golden][:size])
+            with self.assertRaises(wire.Malformed):
+                wire.decode(name, GOLDEN[golden] + b"\0")
+
+
+class Events(unittest.TestCase):
+    def test_decode_gives_the_values(self):
+        cases = {
+            "event_player": {"slot": 1023, "present": 1, "team": 2, "player_id": 0xF123456789ABCDEF,
+                             "name": "0123456789012345678901234567890"},
+            "event_rebind": {"key": (42, 0x8003), "control": 255},
+            "event_death": {"victim": (0xFFFF, 4), "victim_slot": 7, "killer_slot": wire.NO_SLOT, "cause": 4},
+            "event_score": {"slot": 5, "score": -70000, "kills": 65535, "deaths": 3, "deaths_by_nobody": 2},
+            "event_phase": {"phase": 4, "round": 9, "end_tick": 0x80000000},
+            "event_result": {"reason": 4, "winner_slot": 12, "winner_team": 2},
+        }
+        for golden, values in cases.items():
+            event = wire.decode_event(GOLDEN[golden])
+            self.assertEqual(event["event"], values, golden)
+            self.assertEqual(event["tick"], 0xFFFFFFF8)
+            self.assertEqual(event["name"], golden.split("_")[1].upper())
+
+    def test_a_hit_has_its_place(self):
+        hit = wire.decode_event(GOLDEN["event_hit"])["event"]
+        self.assertEqual((hit["victim"], hit["shooter_slot"], hit["victim_slot"]), ((3, 9), 1, 300))
+        self.assertEqual((hit["damage"], hit["part"], hit["x"]), (999, 1, -4096.0))
+        self.assertAlmostEqual(hit["y"], 0.1, places=6)
+
+
+class Long(unittest.TestCase):
+    def test_part(self):
+        part = wire.decode_part(GOLDEN["part"])
+        self.assertEqual((part["message"], part["index"], part["count"]), (0xFFFF, 3, 1000))
+        self.assertEqual(part["bytes"], bytes([0x00, 0xFF, 0x10, 0x80, 0x07]))
+
+    def test_parts_join_in_order_only(self):
+        parts = wire.Parts()
+        self.assertIsNone(parts.add({"index": 0, "count": 2, "bytes": b"ab"}))
+        self.assertEqual(parts.add({"index": 1, "count": 2, "bytes": b"c"}), b"abc")
+        with self.assertRaises(wire.Malformed):
+            parts.add({"index": 1, "count": 2, "bytes": b"c"})
+
+    def test_welcome(self):
+        welcome = wire.decode_welcome(GOLDEN["welcome"], PARAMETERS)
+        self.assertEqual(welcome["mode"], "arena")
+        self.assertEqual(welcome["match_id"], bytes(range(0xF0, 0x100)))
+        self.assertEqual(welcome["player_id"], 0x8000000000000005)
+        self.assertEqual((welcome["player_slot"], welcome["player_capacity"]), (15, 16))
+        self.assertEqual((welcome["tick"], welcome["tick_rate"]), (0xFFFFFF00, 60))
+        self.assertEqual(welcome["bounds.low.y"], -20)
+        self.assertEqual([shape["type"] for shape in welcome["shapes"]], [1, 2, 3, 3])
+        self.assertEqual(welcome["shapes"][0], {"type": 1, "radius": 0.5, "points": [(1.5, -2.5)]})
+        self.assertEqual(len(welcome["shapes"][3]["points"]), 8)
+        self.assertEqual(welcome["parameters"], {"mover": 2, "rate": 128, "speed": 12.75, "rounds": [1, 30, 65535]})
+
+
+class Inputs(unittest.TestCase):
+    def test_a_bare_acknowledgement_has_the_golden_bytes(self):
+        self.assertEqual(wire.encode_input(9, [], ack=0xFFFE, mask=0xA0000001), GOLDEN["bare_ack"])
+
+    def test_inputs_have_the_golden_bytes(self):
+        fire, dash, reload = 1, 4, 8
+        tick = 0x1FFFC
+        held = {"buttons": fire | 0x8000, "move": (-100, 127), "muzzle": 128, "aim": 65500}
+        past = {**held, "buttons": reload, "move": (5, 127), "aim": 36}
+        inputs = [
+            wire.new_input(tick=tick, edges=fire | dash, view=(0x1FFE0, 0x1FFE2, 256), **held),
+            wire.new_input(tick=tick + 1, view=(0x1FFE0, 0x1FFE2, 17), **held),
+            wire.new_input(tick=tick + 2, view=(0x1FFE2, 0x1FFE2, 1000), **{**held, "aim": 36}),
+            wire.new_input(tick=tick + 502, **past),
+            wire.new_input(tick=tick + 503, **past),
+            wire.new_input(tick=tick + 504, edges=0x1000, **{**past, "muzzle": 0}),
+            wire.new_input(tick=tick + 505, edges=fire, **{**past, "muzzle": 0, "aim": 30000}),
+            wire.new_input(tick=tick + 506, edges=fire, view=(0x1FC00, 0x20010, 1),
+                           **{**past, "muzzle": 0, "aim": 30000}),
+        ]
+        message = wire.encode_input(255, inputs, sequence=0xFFFD, ack=3, mask=0xFFFFFFFF)
+        self.assertEqual(message.hex(), GOLDEN["input"].hex())
+
+
+class Snapshots(unittest.TestCase):
+    def test_chunk(self):
+        header, payload = wire.decode_chunk(GOLDEN["chunk"])
+        self.assertEqual(header, {"id": 0xFFF0, "tick": 0x1002, "confirmed_tick": 0x1001, "last_sequence": 0x8000,
+                                  "buffer_ticks": -3, "control": 200, "controlled": (42, 3), "chunk_index": 62,
+                                  "chunk_count": 64})
+        self.assertEqual(payload, bytes([0x00, 0xFF, 0x10, 0x80, 0x07]))
+
+    def test_arena(self):
+        snapshot = wire.decode_snapshot(GOLDEN["arena"], "arena", OWN)
+        own = snapshot["own"]
+        self.assertEqual((own["starved_ticks"], own["outside_changes"]), (0xFFFF, 0x8001))
+        self.assertEqual(own["magazine"], [1, 1000, 512, 3])
+        self.assertEqual((own["lean"], own["boost"], own["push"], own["drift"]), (-16, 1, -32768, 2000000000))
+        self.assertEqual(list(snapshot["entities"]), [(0, 1), (1, 0xFFFF), (0xFFFF, 300)])
+        first = snapshot["entities"][(0, 1)]
+        self.assertEqual((first["kind"], first["owner"], first["team"]), ("character", 1024, 15))
+        self.assertEqual((first["x"], first["y"]), (-4096.0, 2097151 / 512))
+        self.assertEqual((first["vx"], first["vy"]), (-128.0, 8191 / 64))
+        pickup = snapshot["entities"][(0xFFFF, 300)]
+        self.assertEqual((pickup["kind"], pickup["type"], pickup["value"]), ("pickup", 2, 1023))
+        self.assertAlmostEqual(pickup["x"], -1 / 512)
+
+    def test_serpent(self):
+        snapshot = wire.decode_snapshot(GOLDEN["serpent"], "serpent", OWN)
+        self.assertIsNone(snapshot["own"])
+        body = [(512, -512), (256, -512), (0, -512), (-250, -490), (-400, -300), (-1400, 900),
+                (2097151, -2097152), (-2097152, 2097151)]
+        self.assertEqual(snapshot["entities"][(7, 2)]["body"], [(x / 512, y / 512) for x, y in body])
+        self.assertEqual(snapshot["entities"][(8, 2)]["body"], [])
+        self.assertEqual(snapshot["entities"][(300, 70)]["value"], 255)
+
+    def test_chunks_assemble_as_the_page_says(self):
+        def head(snapshot, index, count=3, **more):
+            return {"id": snapshot, "chunk_index": index, "chunk_count": count, **more}
+
+        group = wire.Assembly()
+        self.assertIsNone(group.add(head(81, 2), b"c"))
+        self.assertIsNone(group.add(head(81, 0), b"a"))
+        self.assertEqual(group.add(head(81, 1), b"b")[1], b"abc")
+        self.assertIsNone(group.add(head(81, 1), b"b"), "stale")
+        self.assertIsNone(group.add(head(82, 0), b"a"))
+        self.assertIsNone(group.add(head(82, 0), b"x"), "conflict")
+        self.assertIsNone(group.add(head(82, 1), b"b"))
+        self.assertIsNone(group.add(head(82, 2), b"c"), "dead")
+        self.assertEqual(group.add(head(83, 0, 1), b"z")[1], b"z")
+        group.committed, group.group = 0xFFFF, None
+        self.assertEqual(group.add(head(0, 0, 1), b"w")[1], b"w", "ids wrap")
+
+
+if __name__ == "__main__":
+    unittest.main()
