@@ -1,0 +1,109 @@
+#include "shared/transport/arb_pool_internal.h"
+
+#include "shared/base/arb_assert.h"
+#include "shared/base/arb_mem.h"
+
+enum { GROWTH = 64 /* blocks */, LARGE = ARB_POOL_SIZES, HEAD_BYTES = 16 };
+
+/* ENet 1.3.18 on 64 bits: packet 48 and our events; acknowledgement 72, commands 96; channels 160
+ * per peer; payloads up to a small event, up to a full message. */
+const uint32_t arb_pool_block_bytes[ARB_POOL_SIZES] = {64, 96, 192, 512, 1216};
+
+/* In front of each block. */
+struct head {
+    uint32_t size_index;
+    uint32_t mark; /* finds a block of another kind, or given back twice */
+    uint64_t padding;
+};
+_Static_assert(sizeof(struct head) == HEAD_BYTES, "blocks stay aligned");
+
+enum { MARK_TAKEN = 0x7A4E, MARK_FREE = 0xF4EE };
+
+struct arb_pool_free {
+    struct arb_pool_free *next;
+};
+
+struct arb_pool_chunk {
+    struct arb_pool_chunk *older;
+    uint64_t padding;
+};
+
+static void add_chunk(struct arb_pool *pool, uint32_t size_index, uint32_t count)
+{
+    size_t bytes = (size_t)count * (HEAD_BYTES + arb_pool_block_bytes[size_index]);
+    struct arb_pool_chunk *chunk = arb_mem_alloc(sizeof *chunk + bytes);
+    chunk->older = pool->newest;
+    pool->newest = chunk;
+    pool->sizes[size_index].fresh = (uint8_t *)(chunk + 1);
+    pool->sizes[size_index].fresh_end = (uint8_t *)(chunk + 1) + bytes;
+}
+
+void arb_pool_init(struct arb_pool *pool, const uint32_t counts[ARB_POOL_SIZES])
+{
+    *pool = (struct arb_pool){0};
+    for (uint32_t i = 0; i < ARB_POOL_SIZES; i++) {
+        if (counts[i] > 0) add_chunk(pool, i, counts[i]);
+    }
+}
+
+static struct head *head_of(void *block)
+{
+    return (struct head *)((uint8_t *)block - HEAD_BYTES);
+}
+
+static void *take_large(size_t bytes)
+{
+    struct head *head = arb_mem_malloc(HEAD_BYTES + bytes);
+    if (head == NULL) return NULL;
+    head->size_index = LARGE;
+    head->mark = MARK_TAKEN;
+    return head + 1;
+}
+
+void *arb_pool_take(struct arb_pool *pool, size_t bytes)
+{
+    uint32_t index = 0;
+    while (index < ARB_POOL_SIZES && arb_pool_block_bytes[index] < bytes) {
+        index++;
+    }
+    if (index == LARGE) return take_large(bytes);
+
+    struct arb_pool_size *size = &pool->sizes[index];
+    if (size->free != NULL) {
+        struct arb_pool_free *block = size->free;
+        size->free = block->next;
+        head_of(block)->mark = MARK_TAKEN;
+        return block;
+    }
+    if (size->fresh == size->fresh_end) add_chunk(pool, index, GROWTH);
+    struct head *head = (struct head *)size->fresh;
+    size->fresh += HEAD_BYTES + arb_pool_block_bytes[index];
+    head->size_index = index;
+    head->mark = MARK_TAKEN;
+    return head + 1;
+}
+
+void arb_pool_give(struct arb_pool *pool, void *block)
+{
+    if (block == NULL) return;
+    struct head *head = head_of(block);
+    ARB_ASSERT(head->mark == MARK_TAKEN);
+    head->mark = MARK_FREE;
+    if (head->size_index == LARGE) {
+        arb_mem_free(head);
+        return;
+    }
+    struct arb_pool_free *free_block = block;
+    free_block->next = pool->sizes[head->size_index].free;
+    pool->sizes[head->size_index].free = free_block;
+}
+
+void arb_pool_free(struct arb_pool *pool)
+{
+    while (pool->newest != NULL) {
+        struct arb_pool_chunk *older = pool->newest->older;
+        arb_mem_free(pool->newest);
+        pool->newest = older;
+    }
+    *pool = (struct arb_pool){0};
+}

@@ -1,0 +1,36 @@
+/* The memory that ENet and the event queue of one endpoint live in: blocks of a few sizes, each
+ * size with a list of free ones. Grows in chunks through arb_mem_*, so growth is counted; gives
+ * nothing back before arb_pool_free. Larger requests (ENet's host and peers, at creation) go to
+ * arb_mem_* one by one. Not thread-safe.
+ */
+#ifndef ARB_POOL_INTERNAL_H
+#define ARB_POOL_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ARB_POOL_SIZES = 5 };
+
+struct arb_pool_size {
+    struct arb_pool_free *free;
+    uint8_t *fresh, *fresh_end; /* never used yet; so untouched memory stays unbacked */
+};
+
+struct arb_pool {
+    struct arb_pool_chunk *newest;
+    struct arb_pool_size sizes[ARB_POOL_SIZES];
+};
+
+/* Payload bytes of the blocks of each size, ascending. */
+extern const uint32_t arb_pool_block_bytes[ARB_POOL_SIZES];
+
+/* Has `counts[i]` blocks of size i ready before the first request. */
+void arb_pool_init(struct arb_pool *pool, const uint32_t counts[ARB_POOL_SIZES]);
+/* 16-byte aligned. NULL only for a large request without memory. */
+void *arb_pool_take(struct arb_pool *pool, size_t bytes);
+/* Accepts NULL. The block is from this pool. */
+void arb_pool_give(struct arb_pool *pool, void *block);
+/* Large blocks must have been given back. */
+void arb_pool_free(struct arb_pool *pool);
+
+#endif
