@@ -309,7 +309,8 @@ size_t arb_snapshot_end(struct arb_snapshot_writer *writer);
 /* Decodes into `frame` (arrays of the caller with the given capacities) and *own (own->own points
  * to the caller's struct). *has_own tells whether there was an own part. All checks of
  * spec/replication.md "Chunks": every record decodes, no key twice, bodies whole, values in range.
- * frame->tick is left alone: the header has it. */
+ * frame->tick is left alone: the header has it;
+ * so are members of own state without a row: zero it before. */
 enum arb_decode arb_snapshot_decode(const struct arb_schema *schema,
                                     const struct arb_fields *own_fields, const uint8_t *bytes,
                                     size_t size, struct arb_frame *frame, uint32_t entity_capacity,
