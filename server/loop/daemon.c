@@ -1,0 +1,240 @@
+#define _GNU_SOURCE
+#include "server/loop/daemon.h"
+
+#include "server/loop/clock.h"
+#include "server/loop/loop.h"
+#include "server/loop/loop_log.h"
+#include "server/ops/log.h"
+#include "server/ops/result.h"
+
+#include "shared/base/arb_assert.h"
+#include "shared/move/arb_geometry.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum {
+    SPARE_SESSIONS = 16,     /* beside the players: those who are told that it is full */
+    BAD_MESSAGES_MAX = 32,   /* then a session is cut */
+    RELIABLE_BYTES = 262144, /* that a client may leave unacknowledged, beside its welcome */
+    SHAPE_BYTES = 160, /* of a static shape in the welcome, in parts and counted by the transport */
+};
+
+/* The choices of shutdown.on_term. */
+enum { ON_TERM_FINISH, ON_TERM_ABORT };
+
+/* What lives as long as the process. */
+struct daemon {
+    const struct config *config;
+    const struct map *map;
+    uint64_t started_ns;
+    uint8_t match_id[16];
+    struct arb_geometry *geometry;
+    struct arb_carrier *carrier; /* until the transport owns it */
+    struct net *net;
+    struct match *match;
+    struct loop *loop;
+    struct loop_log_observer observer;
+    enum arb_result result_written;
+    char result_error[OPS_ERROR_BYTES];
+};
+
+static const struct rules *rules_of(const struct config *config)
+{
+    const struct rules *rules = rules_find(config->mode);
+    ARB_ASSERT(rules != NULL); /* match.mode is a choice among them */
+    return rules;
+}
+
+static const void *params_of(const struct config *config)
+{
+    for (size_t i = 0; i < rules_mode_count; i++) {
+        if (rules_modes[i] == rules_of(config)) return config->mode_params[i];
+    }
+    return NULL;
+}
+
+enum arb_result loop_check(const struct config *config, struct arb_arena *arena, struct map *map,
+                           char error[LOOP_ERROR_BYTES])
+{
+    struct config_error found;
+    enum arb_result result = map_load(map, arena, config->map_path, &found);
+    if (result != ARB_OK) {
+        memcpy(error, found.text, sizeof found.text);
+        return result;
+    }
+    bool good =
+        rules_of(config)->check(params_of(config), (uint32_t)config->match.tick_rate,
+                                (uint32_t)config->match.max_players, map, error, LOOP_ERROR_BYTES);
+    return good ? ARB_OK : ARB_CONFIG;
+}
+
+/* ---- start ---- */
+
+static enum arb_result draw(void *bytes, size_t count, char *error)
+{
+    if (getrandom(bytes, count, 0) == (ssize_t)count) return ARB_OK;
+    snprintf(error, LOOP_ERROR_BYTES, "the system gives no random bytes");
+    return ARB_NO_RESULT;
+}
+
+static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, char *error)
+{
+    const struct config *config = daemon->config;
+    enum arb_result result = arb_udp_open(config->net.address, (uint16_t)config->net.port,
+                                          &daemon->carrier, error, LOOP_ERROR_BYTES);
+    if (result != ARB_OK) return result;
+    uint32_t sessions = config->net.max_sessions > 0
+                            ? (uint32_t)config->net.max_sessions
+                            : (uint32_t)config->match.max_players + SPARE_SESSIONS;
+    struct arb_net_options options = {
+        .peer_capacity = sessions,
+        .reliable_bytes_max = RELIABLE_BYTES + daemon->map->shape_count * SHAPE_BYTES,
+        .full_queue_data = ARB_REFUSED_KICKED,
+    };
+    result = draw(&options.seed, sizeof options.seed, error);
+    if (result != ARB_OK) return result;
+    struct arb_net *transport = arb_net_create(daemon->carrier, &options, loop_now_ns());
+    if (transport == NULL) {
+        snprintf(error, LOOP_ERROR_BYTES, "out of memory for %u sessions", sessions);
+        return ARB_MEMORY;
+    }
+    struct net_config net = {
+        .session_capacity = sessions,
+        .messages_per_tick = (uint32_t)config->net.messages_per_tick,
+        .bad_messages_max = BAD_MESSAGES_MAX,
+        .hello_timeout_ms = (uint32_t)config->auth.timeout_ms,
+        .notice = loop_log_notice,
+        .observer = &daemon->observer,
+    };
+    daemon->net = net_create(arena, &net, transport);
+    daemon->observer.net = daemon->net;
+    return ARB_OK;
+}
+
+static enum arb_result open_match(struct daemon *daemon, struct arb_arena *arena, char *error)
+{
+    struct match_config numbers = daemon->config->match;
+    if (!numbers.seed.set) {
+        enum arb_result result = draw(&numbers.seed.value, sizeof numbers.seed.value, error);
+        if (result != ARB_OK) return result;
+        numbers.seed.set = 1;
+    }
+    enum arb_result result = draw(daemon->match_id, sizeof daemon->match_id, error);
+    if (result != ARB_OK) return result;
+    struct match_port port = net_port(daemon->net);
+    daemon->match =
+        match_create(arena, &numbers, rules_of(daemon->config), params_of(daemon->config),
+                     daemon->map, daemon->geometry, daemon->match_id, &port);
+    return ARB_OK;
+}
+
+/* ---- end ---- */
+
+static void print_id(const uint8_t id[16], char text[33])
+{
+    for (size_t i = 0; i < 16; i++) {
+        snprintf(text + 2 * i, 3, "%02x", (unsigned)id[i]);
+    }
+}
+
+static void on_ended(void *owner)
+{
+    struct daemon *daemon = owner;
+    static struct match_result result; /* large, and once per process */
+    match_get_result(daemon->match, &result);
+    const char *path = daemon->config->result_path;
+    daemon->result_written = ARB_OK;
+    if (path[0] != '\0') {
+        daemon->result_written =
+            ops_result_write(path, &result, daemon->config->map, daemon->result_error);
+    }
+    char id[33];
+    print_id(result.match_id, id);
+    ops_log(OPS_INFO, "match_ended", OPS_TEXT("match_id", id),
+            OPS_TEXT("end_reason", arb_end_reason_text(result.end_reason)),
+            OPS_UINT("ticks", result.ticks), OPS_UINT("players", result.player_count),
+            OPS_TEXT("result_path", path));
+}
+
+static enum arb_result open_loop(struct daemon *daemon, char *error)
+{
+    const struct match_config *numbers = &daemon->config->match;
+    struct loop_options options = {
+        .match = daemon->match,
+        .net = daemon->net,
+        .tick_rate = (uint32_t)numbers->tick_rate,
+        .max_catchup_ticks = (uint32_t)numbers->max_catchup_ticks,
+        .join_timeout_s = (uint32_t)numbers->join_timeout_s,
+        .idle_exit_s = (uint32_t)numbers->idle_exit_s,
+        .grace_s = (uint32_t)daemon->config->shutdown.grace_s,
+        .abort_on_signal = daemon->config->shutdown.on_term == ON_TERM_ABORT,
+        .ended = on_ended,
+        .owner = daemon,
+    };
+    daemon->loop = loop_create(&options, error, LOOP_ERROR_BYTES);
+    return daemon->loop != NULL ? ARB_OK : ARB_FILES;
+}
+
+static void log_ready(const struct daemon *daemon)
+{
+    char id[33];
+    char seed[24];
+    print_id(daemon->match_id, id);
+    snprintf(seed, sizeof seed, "%" PRIu64, match_world(daemon->match)->head->seed);
+    const struct arb_carrier *carrier = arb_net_carrier(net_transport(daemon->net));
+    double ready_ms = (double)(loop_now_ns() - daemon->started_ns) / 1e6;
+    ops_log(OPS_INFO, "ready", OPS_UINT("port", arb_carrier_port(carrier)),
+            OPS_NUMBER("ready_ms", ready_ms), OPS_TEXT("address", daemon->config->net.address),
+            OPS_TEXT("match_id", id), OPS_TEXT("seed", seed),
+            OPS_TEXT("mode", daemon->config->mode), OPS_TEXT("map", daemon->config->map),
+            OPS_UINT("receive_buffer_bytes", arb_carrier_receive_buffer(carrier)));
+}
+
+static void play(struct daemon *daemon, char *error, enum arb_result *result)
+{
+    static struct loop_report report;
+    log_ready(daemon);
+    loop_run(daemon->loop, &report);
+    loop_log_report(&report, daemon->net);
+    loop_destroy(daemon->loop);
+    *result = report.match_ended ? daemon->result_written : ARB_NO_RESULT;
+    if (*result == ARB_NO_RESULT) {
+        snprintf(error, LOOP_ERROR_BYTES, "the grace was over before the match had a result");
+    } else if (*result != ARB_OK) {
+        snprintf(error, LOOP_ERROR_BYTES, "%s", daemon->result_error);
+    }
+}
+
+static void close_all(struct daemon *daemon)
+{
+    if (daemon->match != NULL) match_destroy(daemon->match);
+    if (daemon->net != NULL) {
+        net_destroy(daemon->net);
+    } else if (daemon->carrier != NULL) {
+        arb_carrier_close(daemon->carrier);
+    }
+    if (daemon->geometry != NULL) arb_geometry_destroy(daemon->geometry);
+}
+
+enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
+                           const struct map *map, uint64_t started_ns, char error[LOOP_ERROR_BYTES])
+{
+    struct daemon daemon = {.config = config, .map = map, .started_ns = started_ns};
+    enum arb_result result = ARB_OK;
+    if (config->result_path[0] != '\0') result = ops_result_check(config->result_path, error);
+    if (result == ARB_OK) result = open_net(&daemon, arena, error);
+    if (result == ARB_OK) {
+        daemon.geometry = arb_geometry_create(map->shapes, map->shape_count, map->bounds);
+        result = open_match(&daemon, arena, error);
+    }
+    if (result == ARB_OK) result = open_loop(&daemon, error);
+    if (result == ARB_OK) {
+        arb_arena_seal(arena);
+        play(&daemon, error, &result);
+    }
+    close_all(&daemon);
+    return result;
+}

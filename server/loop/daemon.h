@@ -1,0 +1,23 @@
+/* One match process from its configuration to its exit: puts map, match, sessions and loop
+ * together, in the order in which they can fail. Called by main only.
+ */
+#ifndef LOOP_DAEMON_H
+#define LOOP_DAEMON_H
+
+#include "server/config/config.h"
+
+enum { LOOP_ERROR_BYTES = CONFIG_ERROR_BYTES };
+
+/* Loads the configured map and checks it, and the mode's numbers against it; starts nothing. Memory
+ * from the arena. ARB_CONFIG with one line in `error`. */
+enum arb_result loop_check(const struct config *config, struct arb_arena *arena, struct map *map,
+                           char error[LOOP_ERROR_BYTES]);
+
+/* Plays the match to its end. `map` from loop_check; `started_ns` is when main began (loop_now_ns).
+ * ARB_OK: ended with its result; otherwise one line in `error` (ARB_NO_RESULT: the grace was over
+ * before). The arena is sealed when the loop begins. */
+enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
+                           const struct map *map, uint64_t started_ns,
+                           char error[LOOP_ERROR_BYTES]);
+
+#endif

@@ -1,0 +1,303 @@
+#define _GNU_SOURCE
+#include "server/loop/loop.h"
+
+#include "server/loop/clock.h"
+#include "server/loop/scheduler.h"
+#include "server/loop/timer.h"
+#include "server/ops/log.h"
+
+#include "shared/base/arb_assert.h"
+#include "shared/base/arb_mem.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <uv.h>
+
+static const uint64_t second_ns = 1000000000U;
+static const uint64_t awake_ns = 2000000000U; /* ticks go on so long after a datagram */
+static const uint64_t drain_ns = 2000000000U; /* for the last reliable messages */
+static const uint64_t drain_step_ns = 10000000U;
+static const uint64_t never_ns = UINT64_MAX / 4;
+
+enum loop_state {
+    LOOP_ASLEEP, /* nobody is there: no tick is due, the tick number stands still */
+    LOOP_TICKING,
+    LOOP_DRAINING, /* the match has ended, clients acknowledge and go */
+    LOOP_DONE,
+};
+
+struct loop {
+    struct loop_options options;
+    uv_loop_t uv;
+    uv_poll_t socket;
+    uv_signal_t terminate, interrupt;
+    struct loop_timer *timer;
+    struct scheduler scheduler;
+    struct loop_report *report;
+    enum loop_state state;
+    bool somebody_came;
+    uint32_t signals;
+    uint64_t started_ns;
+    uint64_t empty_since_ns; /* nobody is there since */
+    uint64_t awake_until_ns;
+    uint64_t drain_until_ns;
+    uint64_t abort_at_ns; /* of the shutdown; never_ns: none */
+    uint64_t stop_at_ns;
+};
+
+/* ---- asleep and awake ---- */
+
+static bool is_deserted(const struct loop *loop)
+{
+    return net_session_count(loop->options.net) == 0 &&
+           match_present_count(loop->options.match) == 0 &&
+           match_phase(loop->options.match) == ARB_PHASE_WAITING;
+}
+
+/* When a match to which nobody came, or from which everyone left, ends. In real time, since no tick
+ * passes while the loop sleeps. Who only connects does not put it off. */
+static uint64_t desertion_end_ns(const struct loop *loop)
+{
+    if (loop->somebody_came) return loop->empty_since_ns + loop->options.idle_exit_s * second_ns;
+    if (loop->options.join_timeout_s == 0) return never_ns;
+    return loop->started_ns + loop->options.join_timeout_s * second_ns;
+}
+
+static void fall_asleep(struct loop *loop)
+{
+    loop->state = LOOP_ASLEEP;
+    loop_timer_arm(loop->timer, desertion_end_ns(loop));
+}
+
+/* The deadlines count anew from here. */
+static void wake(struct loop *loop, uint64_t now_ns)
+{
+    loop->state = LOOP_TICKING;
+    scheduler_start(&loop->scheduler, now_ns, loop->options.tick_rate,
+                    loop->options.max_catchup_ticks);
+    loop_timer_arm(loop->timer, scheduler_deadline_ns(&loop->scheduler));
+}
+
+static void end_match(struct loop *loop, enum arb_end_reason reason, uint64_t now_ns)
+{
+    match_abort(loop->options.match, reason);
+    if (loop->state == LOOP_ASLEEP) wake(loop, now_ns);
+}
+
+/* ---- the end ---- */
+
+static void stop(struct loop *loop)
+{
+    loop->state = LOOP_DONE;
+    uv_stop(&loop->uv);
+}
+
+static void drain(struct loop *loop, uint64_t now_ns)
+{
+    net_receive(loop->options.net, now_ns, match_tick(loop->options.match), 0);
+    if (net_session_count(loop->options.net) == 0 || now_ns >= loop->drain_until_ns ||
+        now_ns >= loop->stop_at_ns) {
+        stop(loop);
+    } else {
+        loop_timer_arm(loop->timer, now_ns + drain_step_ns);
+    }
+}
+
+/* The result is safe before anybody is told to go. */
+static void begin_draining(struct loop *loop)
+{
+    loop->report->match_ended = true;
+    loop->options.ended(loop->options.owner);
+    uint64_t now_ns = loop_now_ns();
+    loop->state = LOOP_DRAINING;
+    loop->drain_until_ns = now_ns + drain_ns;
+    net_close_door(loop->options.net, ARB_REFUSED_ENDED);
+    net_end_all(loop->options.net, ARB_REFUSED_ENDED);
+    drain(loop, now_ns);
+}
+
+/* ---- ticks ---- */
+
+static void run_one(struct loop *loop)
+{
+    struct loop_report *report = loop->report;
+    struct match *match = loop->options.match;
+    uint64_t start_ns = loop_now_ns();
+    uint64_t deadline_ns = scheduler_deadline_ns(&loop->scheduler);
+    uint64_t allocated = arb_mem_count();
+    bool live = match_phase(match) == ARB_PHASE_LIVE;
+    net_receive(loop->options.net, start_ns, match_tick(match),
+                scheduler_fraction(&loop->scheduler, start_ns));
+    tick_run(match, TICK_LIVE);
+    scheduler_ran(&loop->scheduler);
+    loop_histogram_add(&report->lateness, start_ns > deadline_ns ? start_ns - deadline_ns : 0);
+    loop_histogram_add(&report->work, loop_now_ns() - start_ns);
+    if (live) report->allocations += arb_mem_count() - allocated;
+}
+
+/* What no tick decides: ends that are counted in real time. */
+static void check_deadlines(struct loop *loop, uint64_t now_ns)
+{
+    struct match *match = loop->options.match;
+    bool deserted = is_deserted(loop);
+    if (match_present_count(match) > 0) loop->somebody_came = true;
+    if (!deserted) loop->empty_since_ns = now_ns;
+    if (now_ns >= loop->abort_at_ns) {
+        loop->abort_at_ns = never_ns;
+        match_abort(match, ARB_END_ABORTED);
+    } else if (!loop->somebody_came && now_ns >= desertion_end_ns(loop)) {
+        match_abort(match, ARB_END_NOBODY);
+    }
+}
+
+static void run_due(struct loop *loop)
+{
+    uint64_t now_ns = loop_now_ns();
+    uint64_t dropped = loop->scheduler.dropped_ticks;
+    uint32_t due = scheduler_due(&loop->scheduler, now_ns);
+    loop->report->dropped_ticks += loop->scheduler.dropped_ticks - dropped;
+    if (loop->scheduler.dropped_ticks > dropped) {
+        ops_log(OPS_WARN, "time_dropped",
+                OPS_UINT("ticks", loop->scheduler.dropped_ticks - dropped));
+    }
+    check_deadlines(loop, now_ns);
+    for (; due > 0 && !match_ended(loop->options.match); due--) {
+        run_one(loop);
+    }
+    if (match_ended(loop->options.match)) {
+        begin_draining(loop);
+    } else if (now_ns >= loop->stop_at_ns) {
+        stop(loop);
+    } else if (is_deserted(loop) && now_ns >= loop->awake_until_ns && loop->signals == 0) {
+        fall_asleep(loop);
+    } else {
+        loop_timer_arm(loop->timer, scheduler_deadline_ns(&loop->scheduler));
+    }
+}
+
+/* ---- what libuv reports ---- */
+
+static void on_due(void *owner)
+{
+    struct loop *loop = owner;
+    switch (loop->state) {
+    case LOOP_ASLEEP:
+        end_match(loop, loop->somebody_came ? ARB_END_EMPTY : ARB_END_NOBODY, loop_now_ns());
+        break;
+    case LOOP_TICKING:
+        run_due(loop);
+        break;
+    case LOOP_DRAINING:
+        drain(loop, loop_now_ns());
+        break;
+    case LOOP_DONE:
+        break;
+    }
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct loop *loop = poll->data;
+    uint64_t now_ns = loop_now_ns();
+    (void)status;
+    (void)events;
+    if (loop->state == LOOP_DONE) return;
+    if (loop->state == LOOP_ASLEEP) wake(loop, now_ns);
+    loop->awake_until_ns = now_ns + awake_ns;
+    net_receive(loop->options.net, now_ns, match_tick(loop->options.match),
+                scheduler_fraction(&loop->scheduler, now_ns));
+}
+
+/* First signal: as configured; a further one: at once. A match that is not live yet has nothing to
+ * finish. */
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct loop *loop = handle->data;
+    if (loop->state == LOOP_DRAINING || loop->state == LOOP_DONE) return;
+    uint64_t now_ns = loop_now_ns();
+    enum arb_phase phase = match_phase(loop->options.match);
+    bool under_way = phase == ARB_PHASE_LIVE || phase == ARB_PHASE_RESULT;
+    bool at_once = loop->options.abort_on_signal || !under_way || loop->signals > 0;
+    ops_log(OPS_INFO, "shutdown", OPS_INT("signal", number),
+            OPS_TEXT("match", at_once ? "aborted" : "goes_on"),
+            OPS_UINT("grace_s", loop->options.grace_s));
+    if (loop->signals++ == 0) {
+        uint64_t grace_ns = loop->options.grace_s * second_ns;
+        uint64_t reserve_ns = grace_ns / 2 < drain_ns ? grace_ns / 2 : drain_ns;
+        loop->stop_at_ns = now_ns + grace_ns;
+        loop->abort_at_ns = now_ns + grace_ns - reserve_ns;
+        net_close_door(loop->options.net, ARB_REFUSED_SHUTDOWN);
+    }
+    if (at_once) {
+        loop->abort_at_ns = never_ns;
+        end_match(loop, ARB_END_ABORTED, now_ns);
+    }
+}
+
+/* ---- life ---- */
+
+static int open_handles(struct loop *loop)
+{
+    uv_loop_t *uv = &loop->uv;
+    int fd = arb_carrier_fd(arb_net_carrier(net_transport(loop->options.net)));
+    int error = uv_poll_init(uv, &loop->socket, fd);
+    if (error == 0) error = uv_signal_init(uv, &loop->terminate);
+    if (error == 0) error = uv_signal_init(uv, &loop->interrupt);
+    if (error == 0) loop->timer = loop_timer_create(uv, on_due, loop, &error);
+    loop->socket.data = loop;
+    loop->terminate.data = loop;
+    loop->interrupt.data = loop;
+    if (error == 0) error = uv_signal_start(&loop->terminate, on_signal, SIGTERM);
+    if (error == 0) error = uv_signal_start(&loop->interrupt, on_signal, SIGINT);
+    if (error == 0) error = uv_poll_start(&loop->socket, UV_READABLE, on_readable);
+    return error;
+}
+
+struct loop *loop_create(const struct loop_options *options, char *error, size_t error_bytes)
+{
+    ARB_ASSERT(options->tick_rate > 0 && options->max_catchup_ticks > 0);
+    ARB_ASSERT(options->ended != NULL);
+    uv_replace_allocator(arb_mem_malloc, arb_mem_realloc, arb_mem_calloc, arb_mem_free);
+    signal(SIGPIPE, SIG_IGN);
+    struct loop *loop = arb_mem_alloc(sizeof *loop);
+    loop->options = *options;
+    loop->abort_at_ns = never_ns;
+    loop->stop_at_ns = never_ns;
+    int failed = uv_loop_init(&loop->uv);
+    if (failed == 0) failed = open_handles(loop);
+    if (failed == 0) return loop;
+    /* The process ends now; what was opened goes with it. */
+    snprintf(error, error_bytes, "event loop: %s", uv_strerror(failed));
+    arb_mem_free(loop);
+    return NULL;
+}
+
+void loop_run(struct loop *loop, struct loop_report *report)
+{
+    *report = (struct loop_report){0};
+    loop->report = report;
+    uint64_t now_ns = loop_now_ns();
+    loop->started_ns = now_ns;
+    loop->empty_since_ns = now_ns;
+    loop->awake_until_ns = now_ns;
+    if (is_deserted(loop)) {
+        fall_asleep(loop);
+    } else {
+        wake(loop, now_ns);
+    }
+    while (loop->state != LOOP_DONE) {
+        uv_run(&loop->uv, UV_RUN_DEFAULT);
+    }
+}
+
+void loop_destroy(struct loop *loop)
+{
+    uv_close((uv_handle_t *)&loop->socket, NULL);
+    uv_close((uv_handle_t *)&loop->terminate, NULL);
+    uv_close((uv_handle_t *)&loop->interrupt, NULL);
+    loop_timer_destroy(loop->timer);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    int failed = uv_loop_close(&loop->uv);
+    ARB_ASSERT(failed == 0);
+    arb_mem_free(loop);
+}

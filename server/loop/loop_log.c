@@ -1,0 +1,97 @@
+#include "server/loop/loop_log.h"
+
+#include "server/ops/log.h"
+
+#include "shared/base/arb_assert.h"
+
+static const char *refusal_text(enum arb_refusal reason)
+{
+    switch (reason) {
+    case ARB_REFUSED_VERSION:
+        return "version";
+    case ARB_REFUSED_FULL:
+        return "full";
+    case ARB_REFUSED_ENDED:
+        return "ended";
+    case ARB_REFUSED_PROTOCOL:
+        return "protocol";
+    case ARB_REFUSED_SHUTDOWN:
+        return "shutdown";
+    case ARB_REFUSED_KICKED:
+        return "kicked";
+    }
+    return "unknown";
+}
+
+void loop_log_notice(void *observer, const struct net_notice *notice)
+{
+    const struct loop_log_observer *self = observer;
+    ARB_ASSERT(self->net != NULL);
+    char address[ARB_NET_ADDRESS_TEXT];
+    net_session_address(self->net, notice->session, address);
+    struct ops_field session = OPS_UINT("session", notice->session.index);
+    struct ops_field epoch = OPS_UINT("epoch", notice->session.epoch);
+    struct ops_field from = OPS_TEXT("address", address);
+    switch (notice->type) {
+    case NET_CONNECTED:
+        ops_log(OPS_DEBUG, "connected", session, epoch, from);
+        break;
+    case NET_HELLO:
+        ops_log(OPS_INFO, "hello", session, epoch, from, OPS_TEXT("name", notice->name));
+        break;
+    case NET_ENDED:
+        ops_log(OPS_INFO, "session_ended", session, epoch);
+        break;
+    case NET_REFUSED:
+        ops_log(OPS_INFO, "refused", session, epoch, from,
+                OPS_TEXT("reason", refusal_text(notice->reason)));
+        break;
+    case NET_CUT_SILENT:
+        ops_log(OPS_INFO, "cut_silent", session, epoch);
+        break;
+    }
+}
+
+static void log_ticks(const struct loop_report *report)
+{
+    const struct loop_histogram *late = &report->lateness;
+    const struct loop_histogram *work = &report->work;
+    double within = late->count == 0
+                        ? 100.0
+                        : 100.0 * (double)loop_histogram_within_ms(late) / (double)late->count;
+    ops_log(OPS_INFO, "ticks", OPS_UINT("run", late->count),
+            OPS_UINT("dropped", report->dropped_ticks), OPS_NUMBER("within_1ms_percent", within),
+            OPS_UINT("late_p50_us", loop_histogram_us(late, 500)),
+            OPS_UINT("late_p99_us", loop_histogram_us(late, 990)),
+            OPS_UINT("late_max_us", late->max_ns / 1000),
+            OPS_UINT("work_p50_us", loop_histogram_us(work, 500)),
+            OPS_UINT("work_p99_us", loop_histogram_us(work, 990)),
+            OPS_UINT("work_max_us", work->max_ns / 1000),
+            OPS_UINT("live_allocations", report->allocations));
+}
+
+static void log_messages(const struct net_counters *counters)
+{
+    ops_log(OPS_INFO, "messages", OPS_UINT("received", counters->messages),
+            OPS_UINT("empty", counters->refused[ARB_DECODE_EMPTY]),
+            OPS_UINT("unknown", counters->refused[ARB_DECODE_UNKNOWN]),
+            OPS_UINT("short", counters->refused[ARB_DECODE_SHORT]),
+            OPS_UINT("long", counters->refused[ARB_DECODE_LONG]),
+            OPS_UINT("range", counters->refused[ARB_DECODE_RANGE]),
+            OPS_UINT("order", counters->refused[ARB_DECODE_ORDER]),
+            OPS_UINT("over_limit", counters->over_limit),
+            OPS_UINT("versions_refused", counters->versions_refused),
+            OPS_UINT("cut_offenders", counters->cut_offenders),
+            OPS_UINT("cut_silent", counters->cut_silent));
+}
+
+void loop_log_report(const struct loop_report *report, struct net *net)
+{
+    log_ticks(report);
+    log_messages(net_counters(net));
+    const struct arb_net_counters *counters = arb_net_counters(net_transport(net));
+#define X(name, text) OPS_UINT(#name, counters->name),
+    const struct ops_field fields[] = {ARB_NET_COUNTER_MAP(X)};
+#undef X
+    ops_log_fields(OPS_INFO, "datagrams", fields, sizeof fields / sizeof fields[0]);
+}

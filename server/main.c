@@ -1,0 +1,175 @@
+/* arbiterd: arguments, what they ask for, and the exit status. */
+#include "server/loop/clock.h"
+#include "server/loop/daemon.h"
+#include "server/ops/log.h"
+#include "server/rules/rules.h"
+
+#include "shared/proto/arb_schema.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum request {
+    REQUEST_SERVE,
+    REQUEST_CHECK,
+    REQUEST_PRINT,
+    REQUEST_SCHEMA,
+    REQUEST_VERSION,
+    REQUEST_HELP
+};
+
+struct arguments {
+    enum request request;
+    const char *file;
+    const char **sets; /* room for one per argument */
+    size_t set_count;
+};
+
+static const char usage[] =
+    "usage: arbiterd [--config FILE] [--set KEY=VALUE]... [what to do]\n"
+    "  --config FILE     configuration (JSON); defaults without one\n"
+    "  --set KEY=VALUE   sets one option over file and environment, e.g. --set net.port=7777\n"
+    "without one of these it plays a match and exits:\n"
+    "  --check-config    checks configuration and map, starts nothing\n"
+    "  --print-config    prints the effective configuration\n"
+    "  --schema          prints the JSON Schema of the configuration\n"
+    "  --version         prints the version\n"
+    "  --help            prints this\n"
+    "exit status: 0 ended with its result, 1 without one, 64 arguments, 69 address or port,\n"
+    "             74 files, 78 configuration or map\n";
+
+/* The value of `--name VALUE` or `--name=VALUE`; NULL: argv[*at] is not that, or lacks its value
+ * (*missing). */
+static const char *value_of(const char *name, char **argv, int *at, bool *missing)
+{
+    size_t length = strlen(name);
+    const char *argument = argv[*at];
+    if (strncmp(argument, name, length) != 0) return NULL;
+    if (argument[length] == '=') return argument + length + 1;
+    if (argument[length] != '\0') return NULL;
+    *missing = argv[*at + 1] == NULL;
+    return *missing ? NULL : argv[++*at];
+}
+
+static bool parse_request(const char *argument, struct arguments *out)
+{
+    static const struct {
+        const char *name;
+        enum request request;
+    } rows[] = {{"--check-config", REQUEST_CHECK},
+                {"--print-config", REQUEST_PRINT},
+                {"--schema", REQUEST_SCHEMA},
+                {"--version", REQUEST_VERSION},
+                {"--help", REQUEST_HELP}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(argument, rows[i].name) == 0) {
+            out->request = rows[i].request;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse(char **argv, struct arguments *out)
+{
+    for (int at = 1; argv[at] != NULL; at++) {
+        bool missing = false;
+        int first = at;
+        const char *file = value_of("--config", argv, &at, &missing);
+        const char *set = file == NULL ? value_of("--set", argv, &at, &missing) : NULL;
+        if (missing) {
+            fprintf(stderr, "arbiterd: %s needs a value\n%s", argv[first], usage);
+            return false;
+        }
+        if (file != NULL) {
+            out->file = file;
+        } else if (set != NULL) {
+            out->sets[out->set_count++] = set;
+        } else if (!parse_request(argv[at], out)) {
+            fprintf(stderr, "arbiterd: unknown argument %s\n%s", argv[at], usage);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void warn(const char *text)
+{
+    ops_log(OPS_WARN, "configuration", OPS_TEXT("text", text));
+}
+
+static struct config_mode *config_modes(struct arb_arena *arena)
+{
+    struct config_mode *modes = arb_arena_take_array(arena, rules_mode_count, sizeof *modes);
+    for (size_t i = 0; i < rules_mode_count; i++) {
+        const struct rules *rules = rules_modes[i];
+        modes[i] = (struct config_mode){rules->name, rules->options, rules->option_count,
+                                        rules->params_bytes};
+    }
+    return modes;
+}
+
+/* What is wrong with the configuration is told as it is, place first; what happens later is a line
+ * of the log. */
+static enum arb_result run_configured(const struct arguments *arguments, struct arb_arena *arena,
+                                      uint64_t started_ns)
+{
+    static struct config config;
+    static struct map map;
+    struct config_error found;
+    char error[LOOP_ERROR_BYTES];
+    const struct config_mode *modes = config_modes(arena);
+    enum arb_result result =
+        config_load(&config, arena, modes, rules_mode_count, arguments->file, environ,
+                    arguments->sets, arguments->set_count, warn, &found);
+    if (result != ARB_OK) {
+        fprintf(stderr, "%s\n", found.text);
+        return result;
+    }
+    if (arguments->request == REQUEST_PRINT) {
+        config_print(&config, modes, rules_mode_count, stdout);
+        return fflush(stdout) == 0 ? ARB_OK : ARB_FILES;
+    }
+    result = loop_check(&config, arena, &map, error);
+    if (result != ARB_OK) {
+        fprintf(stderr, "%s\n", error);
+        return result;
+    }
+    if (arguments->request == REQUEST_CHECK) return ARB_OK;
+    ops_log_open(&(struct ops_log_options){.fd = STDERR_FILENO,
+                                           .level = (enum ops_level)config.log.level,
+                                           .format = (enum ops_log_format)config.log.format});
+    result = loop_serve(&config, arena, &map, started_ns, error);
+    if (result != ARB_OK) {
+        ops_log(OPS_ERROR, "failed", OPS_TEXT("reason", arb_result_text(result)),
+                OPS_TEXT("text", error));
+    }
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t started_ns = loop_now_ns();
+    struct arb_arena arena;
+    arb_arena_init(&arena);
+    struct arguments arguments = {.request = REQUEST_SERVE};
+    arguments.sets = arb_arena_take_array(&arena, (size_t)argc + 1, sizeof *arguments.sets);
+    enum arb_result result = ARB_OK;
+    if (!parse(argv, &arguments)) {
+        result = ARB_ARGUMENTS;
+    } else if (arguments.request == REQUEST_HELP) {
+        fputs(usage, stdout);
+    } else if (arguments.request == REQUEST_VERSION) {
+        printf("arbiterd %s, protocol %d\n", ARBITER_VERSION, (int)ARB_PROTOCOL_VERSION);
+    } else if (arguments.request == REQUEST_SCHEMA) {
+        config_print_schema(config_modes(&arena), rules_mode_count, stdout);
+    } else {
+        result = run_configured(&arguments, &arena, started_ns);
+    }
+    if (fflush(stdout) != 0 && result == ARB_OK) result = ARB_FILES;
+    arb_arena_free(&arena);
+    return arb_result_exit_status(result);
+}
