@@ -1,7 +1,7 @@
 /* INPUT, bit by bit (PROTOCOL.md "INPUT"):
  *
  *   type 8 | control 8 | has_ack 1 [ack 16 | all 1 (mask 32)] | count 6
- *   [sequence 16 | tick 16 | input 1 | input 2 ...]
+ *   [older 1 (6) | sequence 16 | tick 16 | input 1 | input 2 ...]
  *
  *   input: changed 1 [step 1 (16) | buttons 1 (..) | edges 1 (..) | move 1 (8 8) | aim 1 (..) |
  * muzzle 1 (8)] and with fire held or pressed: drawn 1 [same 1 (to 16, gap) | fraction 9 or 16]
@@ -131,12 +131,19 @@ static void write_head(struct arb_bit_writer *writer, const struct arb_input_pac
         }
     }
     arb_bits_write(writer, packet->count, COUNT_BITS);
+    if (packet->count > 0) {
+        arb_bits_write(writer, packet->older_count != 0, 1);
+        if (packet->older_count != 0) {
+            arb_bits_write(writer, packet->older_count, COUNT_BITS);
+        }
+    }
 }
 
 size_t arb_input_packet_encode(const struct arb_input_packet *packet, uint8_t *bytes,
                                size_t capacity)
 {
     ARB_ASSERT(packet->count <= ARB_INPUTS_PER_PACKET_MAX);
+    ARB_ASSERT(packet->older_count <= packet->count);
     struct arb_bit_writer writer;
     arb_message_begin(&writer, ARB_MESSAGE_INPUT, bytes, capacity);
     write_head(&writer, packet);
@@ -264,7 +271,7 @@ static enum arb_decode read_input(struct arb_bit_reader *reader, bool first, arb
     return reason;
 }
 
-static void read_head(struct arb_bit_reader *reader, struct arb_input_packet *out)
+static enum arb_decode read_head(struct arb_bit_reader *reader, struct arb_input_packet *out)
 {
     out->control = (uint8_t)arb_bits_read(reader, 8);
     out->has_ack = (uint8_t)arb_bits_read(reader, 1);
@@ -274,6 +281,16 @@ static void read_head(struct arb_bit_reader *reader, struct arb_input_packet *ou
         out->ack_mask = all ? UINT32_MAX : (uint32_t)arb_bits_read(reader, 32);
     }
     out->count = (uint8_t)arb_bits_read(reader, COUNT_BITS);
+    if (out->count > ARB_INPUTS_PER_PACKET_MAX) {
+        return ARB_DECODE_RANGE;
+    }
+    if (out->count > 0 && arb_bits_read(reader, 1) != 0) {
+        out->older_count = (uint8_t)arb_bits_read(reader, COUNT_BITS);
+        if (out->older_count == 0 || out->older_count > out->count) {
+            return ARB_DECODE_RANGE;
+        }
+    }
+    return ARB_DECODE_OK;
 }
 
 /* Sequences count from 1 and end at 2^32 - 1, two years of play. */
@@ -316,10 +333,8 @@ enum arb_decode arb_input_packet_decode(const uint8_t *bytes, size_t size,
         return reason;
     }
     memset(out, 0, sizeof *out);
-    read_head(&reader, out);
-    if (out->count > ARB_INPUTS_PER_PACKET_MAX) {
-        reason = ARB_DECODE_RANGE;
-    } else if (out->count > 0) {
+    reason = read_head(&reader, out);
+    if (reason == ARB_DECODE_OK && out->count > 0) {
         reason = read_inputs(&reader, near_sequence, near_tick, out);
     }
     return arb_message_close(&reader, reason);

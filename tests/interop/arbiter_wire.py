@@ -314,8 +314,9 @@ def _write_changes(out, item, before, step):
         out.put(item["muzzle"], 8)
 
 
-def encode_input(control, inputs, sequence=0, ack=None, mask=0):
-    """inputs: new_input() each with "tick", oldest first, the first one's sequence given; ack: snapshot id or None."""
+def encode_input(control, inputs, sequence=0, older=0, ack=None, mask=0):
+    """inputs: new_input() each with "tick", oldest first, the first one's sequence given; the first `older` of them were
+    made under the control number before; ack: snapshot id or None."""
     out = Writer()
     out.put(PAGE.types["INPUT"], 8)
     out.put(control, 8)
@@ -326,6 +327,10 @@ def encode_input(control, inputs, sequence=0, ack=None, mask=0):
         if mask != 0xFFFFFFFF:
             out.put(mask, 32)
     out.put(len(inputs), 6)
+    if inputs:
+        out.put(older != 0, 1)
+        if older:
+            out.put(older, 6)
     before, view = new_input(), None
     for number, item in enumerate(inputs):
         if number == 0:

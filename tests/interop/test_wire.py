@@ -124,7 +124,7 @@ class Inputs(unittest.TestCase):
             wire.new_input(tick=tick + 506, edges=fire, view=(0x1FC00, 0x20010, 1),
                            **{**past, "muzzle": 0, "aim": 30000}),
         ]
-        message = wire.encode_input(255, inputs, sequence=0xFFFD, ack=3, mask=0xFFFFFFFF)
+        message = wire.encode_input(255, inputs, sequence=0xFFFD, older=3, ack=3, mask=0xFFFFFFFF)
         self.assertEqual(message.hex(), GOLDEN["input"].hex())
 
 

@@ -256,8 +256,12 @@ static void input_fill(struct proto_decoded *out)
 {
     struct arb_input_packet *packet = &out->input;
     memset(packet, 0, sizeof *packet);
-    *packet = (struct arb_input_packet){
-        .control = 255, .ack_snapshot = 3, .has_ack = 1, .ack_mask = UINT32_MAX, .count = 8};
+    *packet = (struct arb_input_packet){.control = 255,
+                                        .ack_snapshot = 3,
+                                        .has_ack = 1,
+                                        .ack_mask = UINT32_MAX,
+                                        .count = 8,
+                                        .older_count = 3};
     struct arb_input *in = packet->inputs;
     in[0] = (struct arb_input){.sequence = 0xFFFD,
                                .target_tick = 0x1FFFC,

@@ -129,6 +129,22 @@ Test(proto_input, resynchronised_ticks_may_jump_ahead_by_65535)
     cr_assert_eq(arb_input_packet_encode(&packet, bytes, sizeof bytes), 0);
 }
 
+Test(proto_input, inputs_of_an_earlier_control_number_are_marked)
+{
+    for (uint8_t older = 0; older <= 3; older++) {
+        hold(3, 1, 100, (struct arb_input){.aim = 5});
+        packet.older_count = older;
+        cr_assert_eq(round_trip(1, 100), ARB_DECODE_OK);
+        cr_assert_eq(decoded.older_count, older);
+    }
+    size_t size = arb_input_packet_encode(&packet, bytes, sizeof bytes);
+    /* Bits: type 8, control 8, ack 1, count 6, flag 1, so the number begins at byte 3. */
+    bytes[3] = (uint8_t)((bytes[3] & 0xC0) | 4);
+    cr_assert_eq(arb_input_packet_decode(bytes, size, 1, 100, &decoded), ARB_DECODE_RANGE);
+    bytes[3] &= 0xC0;
+    cr_assert_eq(arb_input_packet_decode(bytes, size, 1, 100, &decoded), ARB_DECODE_RANGE);
+}
+
 Test(proto_input, the_largest_packet_fits_a_datagram)
 {
     memset(&packet, 0, sizeof packet);
@@ -149,7 +165,8 @@ Test(proto_input, the_largest_packet_fits_a_datagram)
     cr_assert_eq(memcmp(&packet, &decoded, sizeof packet), 0);
 }
 
-/* Bits of a packet with one input, by hand: type, control, no ack, count 1, sequence 1, tick 9. */
+/* Bits of a packet with one input, by hand: type, control, no ack, count 1, none older, sequence 1,
+ * tick 9. */
 static size_t by_hand(const char *input_bits)
 {
     struct arb_bit_writer writer;
@@ -157,6 +174,7 @@ static size_t by_hand(const char *input_bits)
     arb_bits_write(&writer, ARB_MESSAGE_INPUT, 8);
     arb_bits_write(&writer, 0, 9);
     arb_bits_write(&writer, 1, 6);
+    arb_bits_write(&writer, 0, 1);
     arb_bits_write(&writer, 1, 16);
     arb_bits_write(&writer, 9, 16);
     for (const char *bit = input_bits; *bit != 0; bit++) {
