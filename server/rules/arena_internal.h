@@ -53,7 +53,57 @@ struct arena_params {
     int32_t kill_score, team_kill_score, score_limit;
 };
 
-extern const struct option arena_options[];
-extern const size_t arena_option_count;
+enum { ARENA_OPTIONS = 25 };
+extern const struct option arena_options[ARENA_OPTIONS];
+
+/* Entity values of a character (health first) and of a pickup. */
+enum {
+    CHARACTER_HEALTH,
+    CHARACTER_PUSH_X,
+    CHARACTER_PUSH_Y
+};                                                /* push: 1/65536 m, 0 between ticks */
+enum { PICKUP_TYPE, PICKUP_VALUE, PICKUP_PLACE }; /* place: index into map->pickups */
+
+/* Player values: low 32 bits of the tick S[that] from which on it can be hurt. */
+enum { PLAYER_PROTECTED_UNTIL };
+
+/* The mode's own state, one per pickup of the map. */
+struct arena_place {
+    arb_tick due; /* S[due] has it again; 0: it lies there */
+};
+
+static inline const struct arena_params *arena_params(const struct rules_context *context)
+{
+    return context->params;
+}
+
+/* arena_check.c */
+bool arena_check(const void *params, uint32_t tick_rate, uint32_t max_players,
+                 const struct map *map, char *error, size_t error_bytes);
+void arena_capacity(const void *params, const struct map *map, uint32_t max_players,
+                    struct world_capacity *out);
+/* Type and value of a pickup of the map, defaults filled in; false: the mode knows no such kind. A
+ * weapon's value is its index, from 0. */
+bool arena_pickup_of(const struct arena_params *params, const struct map_place *place,
+                     enum arb_pickup_type *type, int32_t *value);
+
+/* arena_weapons.c */
+void arena_shoot(struct rules_context *context, struct rules_shot *shot);
+void arena_shots(struct rules_context *context, const struct rules_shot *shots, uint32_t count);
+/* Damage in points of a hit at `distance` (m) after going through `pierced` characters. */
+int32_t arena_damage(const struct arena_params *params, const struct arena_weapon *weapon,
+                     float distance, uint8_t part, uint32_t pierced);
+/* Start weapons, full magazines. */
+void arena_arm(const struct arena_params *params, struct arb_own *own);
+/* False: of no use to that player, nothing changed. */
+bool arena_give_weapon(const struct arena_params *params, struct arb_own *own, int32_t index);
+bool arena_give_ammo(const struct arena_params *params, struct arb_own *own, int32_t rounds);
+/* The weapon in hand can never fire again while another one can: takes the first of these. */
+bool arena_drop_spent(const struct arena_params *params, struct arb_own *own);
+
+/* arena_pickups.c */
+void arena_place_pickups(struct rules_context *context); /* those that are due */
+void arena_take_pickups(struct rules_context *context, const struct collide_contact *contacts,
+                        uint32_t count);
 
 #endif

@@ -144,4 +144,4 @@ const struct option arena_options[] = {
      .doc = "Score of a player (with teams: of a team) that ends the round; 0: only time does."},
 };
 
-const size_t arena_option_count = sizeof arena_options / sizeof arena_options[0];
+_Static_assert(sizeof arena_options / sizeof arena_options[0] == ARENA_OPTIONS, "all are counted");

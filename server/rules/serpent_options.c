@@ -67,4 +67,5 @@ const struct option serpent_options[] = {
      .doc = "Score of a player that ends the round; 0: only time does."},
 };
 
-const size_t serpent_option_count = sizeof serpent_options / sizeof serpent_options[0];
+_Static_assert(sizeof serpent_options / sizeof serpent_options[0] == SERPENT_OPTIONS,
+               "all are counted");
