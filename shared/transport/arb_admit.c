@@ -3,12 +3,6 @@
 
 #include "shared/transport/arb_wall_internal.h"
 
-static bool is_half_open(const ENetPeer *peer)
-{
-    return peer->state == ENET_PEER_STATE_ACKNOWLEDGING_CONNECT ||
-           peer->state == ENET_PEER_STATE_CONNECTION_PENDING;
-}
-
 static bool refuse(struct arb_net *net, enum arb_wall_verdict verdict)
 {
     uint64_t *const counters[] = {
@@ -37,7 +31,7 @@ static uint32_t slot_of_stranger(struct arb_net *net, const struct arb_address *
                    arb_address_equal(&net->slots[i].address, from)) {
             return i;
         }
-        half_open += is_half_open(peer);
+        half_open += net_is_half_open(peer);
     }
     if (net->used_count == net->options.peer_capacity) return ARB_NET_NOWHERE;
     if (half_open >= net->half_open_max) return ARB_NET_NOWHERE;
@@ -107,21 +101,4 @@ bool net_admit(struct arb_net *net, struct arb_datagram *datagram, ENetAddress *
     address->host = slot;
     address->port = net->slots[slot].serial;
     return true;
-}
-
-void net_expire(struct arb_net *net)
-{
-    uint32_t now_ms = net_clock_ms(net);
-    if (now_ms - net->expired_ms < ARB_NET_EXPIRE_EVERY_MS) return;
-    net->expired_ms = now_ms;
-    for (uint32_t i = 0; i < net->slot_count; i++) {
-        ENetPeer *peer = &net->host->peers[i];
-        if (peer->state == ENET_PEER_STATE_DISCONNECTED) continue;
-        struct net_slot *slot = &net->slots[i];
-        bool is_over = is_half_open(peer) ? now_ms - slot->opened_ms >= ARB_NET_HALF_OPEN_MS
-                                          : now_ms - slot->heard_ms >= net->options.timeout_ms;
-        if (!is_over) continue;
-        if (slot->place != ARB_NET_NOWHERE) net_close_place(net, slot->place, 0);
-        enet_peer_reset(peer);
-    }
 }

@@ -1,6 +1,6 @@
 /* The inside of an endpoint, shared by arb_net.c (the interface), arb_admit.c (datagrams on their
- * way to ENet), arb_events.c (what ENet reports) and arb_platform.c (the functions that ENet asks
- * its platform for).
+ * way to ENet), arb_watch.c (silence and repeats), arb_events.c (what ENet reports) and
+ * arb_platform.c (the functions that ENet asks its platform for).
  *
  * Two tables, because strangers need ENet peers too and must not use up the places of players:
  * - a slot is an ENet peer, same index. ENet sees a virtual address: host = slot, port = the slot's
@@ -23,7 +23,8 @@ enum {
     ARB_NET_STEP_MAX_MS = 250,      /* of ENet's clock */
     ARB_NET_READS_MAX = 16384,      /* datagrams per service, refused ones too */
     ARB_NET_EVENTS_MAX = 16384,     /* waiting for the caller; then the carrier is not read */
-    ARB_NET_EXPIRE_EVERY_MS = 50,   /* between two looks for silent peers */
+    ARB_NET_WATCH_EVERY_MS = 50,    /* between two looks after all peers */
+    ARB_NET_REPEAT_MAX_MS = 2000,   /* wait before a reliable message is repeated */
     ARB_NET_RELIABLE_OVERHEAD = 64, /* bytes that a queued reliable message counts beyond its own */
 };
 
@@ -65,7 +66,7 @@ struct arb_net {
     struct arb_net_counters counters;
     uint64_t now_ns;     /* of the newest call that brought it */
     uint64_t enet_ns;    /* ENet's clock: now_ns without what stalls swallowed */
-    uint32_t expired_ms; /* when silent peers were last looked for */
+    uint32_t watched_ms; /* when peers were last looked after */
     uint32_t reads_left; /* of this service */
     bool is_dry;         /* the carrier had nothing more */
     uint32_t slot_count;
@@ -95,8 +96,14 @@ uint32_t net_clock_ms(const struct arb_net *net);
  * been rewritten and shortened. */
 bool net_admit(struct arb_net *net, struct arb_datagram *datagram, ENetAddress *address);
 
-/* Cuts peers that were silent for too long and strangers that do not complete a connection. */
-void net_expire(struct arb_net *net);
+/* ---- arb_watch.c ---- */
+
+/* A stranger whose connection is not complete. */
+bool net_is_half_open(const ENetPeer *peer);
+
+/* Every ARB_NET_WATCH_EVERY_MS: cuts peers that were silent for too long and strangers that do not
+ * complete a connection, and keeps ENet's waits before it repeats a message short. */
+void net_watch(struct arb_net *net);
 
 /* ---- arb_events.c ---- */
 
@@ -109,7 +116,7 @@ void net_close_place(struct arb_net *net, uint32_t place, uint32_t data);
 /* The place is free at once; events of it that still wait are dropped when their turn comes. */
 void net_free_place(struct arb_net *net, uint32_t place);
 
-/* The newest address of a slot is also its place's. */
+/* NULL when the place has none. */
 ENetPeer *net_peer_of(const struct arb_net *net, uint32_t place);
 
 /* Takes waiting events and the lent message back to the pool. */

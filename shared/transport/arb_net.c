@@ -116,7 +116,7 @@ void arb_net_service(struct arb_net *net, uint64_t now_ns)
         if (net->is_dry || net->reads_left == 0 || net->waiting >= ARB_NET_EVENTS_MAX) break;
         work_round(net);
     }
-    net_expire(net);
+    net_watch(net);
     arb_carrier_flush(net->carrier);
 }
 
