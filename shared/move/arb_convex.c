@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define ROUNDING 1e-6F /* of a distance, relative to the coordinates that it comes from */
+
 static float cross(struct arb_vec2 a, struct arb_vec2 b)
 {
     return a.x * b.y - a.y * b.x;
@@ -219,10 +221,12 @@ static bool cast_rounded(const struct arb_convex *convex, float radius, struct a
         struct arb_vec2 normal = convex->normals[i];
         float speed = arb_vec2_dot(path.direction, normal);
         float away = -arb_vec2_dot(to, normal) - radius;
-        if (speed >= 0.0F || away < 0.0F) {
+        /* The origin is outside, so in front of an edge it is not behind it by more than rounding.
+         */
+        if (speed >= 0.0F || away < -ROUNDING * (fabsf(to.x) + fabsf(to.y) + radius)) {
             continue;
         }
-        float t = away / -speed;
+        float t = arb_greater(away, 0.0F) / -speed;
         struct arb_vec2 along = along_edge(normal);
         float u = t * arb_vec2_dot(path.direction, along) - arb_vec2_dot(to, along);
         struct arb_vec2 edge = arb_vec2_sub(convex->points[next_of(convex, i)], convex->points[i]);

@@ -11,8 +11,9 @@
 #include <string.h>
 
 #define WORLD_LIMIT 4096.0F /* m, of any coordinate */
-#define BOX_MARGIN 0.001F   /* m, so that rounding never hides a shape from the tree's coarse test \
-                             */
+#define BOX_MARGIN                                                                                 \
+    0.001F /* m, so that rounding never hides a shape from the tree's coarse test                  \
+            */
 
 enum { CATEGORY_STATIC = 1 };
 

@@ -15,6 +15,7 @@
 
 #define PLANE_SKIN 0.002F
 #define CAST_SKIN 0.0005F
+#define NEAR_SKIN 0.0006F    /* m, below it a motion is judged by its direction: too near to cast */
 #define PLANE_REACH 0.004F   /* m, clearance up to which an obstacle is a plane */
 #define SHORT_MOTION 0.0001F /* m, not worth another iteration */
 #define BOX_SLACK 0.25F      /* m, at most: room for the bent motion in the box asked first */
@@ -35,6 +36,7 @@ struct mover {
     uint32_t found_count;
     b2CollisionPlane planes[PLANES_MAX];
     int plane_count;
+    bool is_near; /* the last motion asked about began within NEAR_SKIN of something */
 };
 
 static bool box_contains(struct arb_bounds outer, struct arb_bounds box)
@@ -97,46 +99,78 @@ static bool bend(struct mover *mover, struct arb_vec2 *motion, struct arb_vec2 *
 }
 
 /* A side of the bounds as an obstacle: clearance before, and its change over the whole motion. */
-static float side_allows(float clearance, float change)
+static float side_allows(struct mover *mover, float clearance, float change)
 {
-    if (change >= 0.0F) {
-        return 1.0F;
+    if (clearance <= NEAR_SKIN) {
+        mover->is_near = true;
+        return change < 0.0F ? 0.0F : 1.0F;
     }
-    return clearance <= CAST_SKIN ? 0.0F : arb_lesser((clearance - CAST_SKIN) / -change, 1.0F);
+    return change < 0.0F ? arb_lesser((clearance - CAST_SKIN) / -change, 1.0F) : 1.0F;
 }
 
-static float obstacle_allows(const struct arb_convex *convex, float hull_radius,
+static float obstacle_allows(struct mover *mover, const struct arb_convex *convex,
                              struct arb_vec2 centre, struct arb_vec2 motion)
 {
     struct arb_vec2 normal;
-    float radius = convex->radius + hull_radius + CAST_SKIN;
-    if (arb_convex_distance(convex, centre, &normal) <= radius) {
+    float radius = convex->radius + mover->hull.radius;
+    if (arb_convex_distance(convex, centre, &normal) <= radius + NEAR_SKIN) {
         /* The distance from a convex core along a line is convex: a motion that does not begin
          * downwards never goes down. */
+        mover->is_near = true;
         return arb_vec2_dot(motion, normal) < 0.0F ? 0.0F : 1.0F;
     }
     float fraction;
-    return arb_convex_cast(convex, radius, centre, motion, &fraction) ? fraction : 1.0F;
+    return arb_convex_cast(convex, radius + CAST_SKIN, centre, motion, &fraction) ? fraction : 1.0F;
 }
 
 /* 0..1: how much of the motion leaves the hull outside of everything. */
 static float allowed(struct mover *mover, struct arb_vec2 centre, struct arb_vec2 motion)
 {
-    struct arb_bounds path = arb_geometry_path_box(mover->hull, centre, motion, CAST_SKIN);
+    struct arb_bounds path = arb_geometry_path_box(mover->hull, centre, motion, NEAR_SKIN);
     if (!box_contains(mover->box, path)) {
         find(mover, path);
     }
-    float part = arb_lesser(arb_lesser(side_allows(centre.x - mover->inner.low.x, motion.x),
-                                       side_allows(mover->inner.high.x - centre.x, -motion.x)),
-                            arb_lesser(side_allows(centre.y - mover->inner.low.y, motion.y),
-                                       side_allows(mover->inner.high.y - centre.y, -motion.y)));
+    struct arb_bounds inner = mover->inner;
+    mover->is_near = false;
+    float part = side_allows(mover, centre.x - inner.low.x, motion.x);
+    part = arb_lesser(part, side_allows(mover, inner.high.x - centre.x, -motion.x));
+    part = arb_lesser(part, side_allows(mover, centre.y - inner.low.y, motion.y));
+    part = arb_lesser(part, side_allows(mover, inner.high.y - centre.y, -motion.y));
     for (uint32_t i = 0; i < mover->found_count && part > 0.0F; i++) {
         struct arb_convex room;
         const struct arb_convex *convex =
             arb_geometry_obstacle(mover->geometry, mover->found[i], mover->hull, &room);
-        part = arb_lesser(part, obstacle_allows(convex, mover->hull.radius, centre, motion));
+        part = arb_lesser(part, obstacle_allows(mover, convex, centre, motion));
     }
     return part;
+}
+
+/* Least clearance from what was found, m. */
+static float clearance_at(const struct mover *mover, struct arb_vec2 centre)
+{
+    float least =
+        arb_lesser(arb_lesser(centre.x - mover->inner.low.x, mover->inner.high.x - centre.x),
+                   arb_lesser(centre.y - mover->inner.low.y, mover->inner.high.y - centre.y));
+    for (uint32_t i = 0; i < mover->found_count; i++) {
+        struct arb_convex room;
+        struct arb_vec2 normal;
+        const struct arb_convex *convex =
+            arb_geometry_obstacle(mover->geometry, mover->found[i], mover->hull, &room);
+        float distance = arb_convex_distance(convex, centre, &normal);
+        least = arb_lesser(least, distance - convex->radius - mover->hull.radius);
+    }
+    return least;
+}
+
+/* In a gap that just holds the hull, the rounding of its position could creep into a wall, step by
+ * step: such a step is not made. */
+static bool creeps_in(const struct mover *mover, struct arb_vec2 from, struct arb_vec2 to)
+{
+    if (!mover->is_near) {
+        return false;
+    }
+    float after = clearance_at(mover, to);
+    return after < 0.0F && after < clearance_at(mover, from);
 }
 
 /* Nothing within reach of the whole way. */
@@ -147,6 +181,30 @@ static bool way_is_free(const struct mover *mover, struct arb_vec2 from, struct 
            arb_lesser(from.y, to.y) >= inner.low.y + PLANE_REACH &&
            arb_greater(from.x, to.x) <= inner.high.x - PLANE_REACH &&
            arb_greater(from.y, to.y) <= inner.high.y - PLANE_REACH;
+}
+
+/* One bent, cast and made motion towards the target. False when no further one is of use. */
+static bool move_once(struct mover *mover, struct arb_vec2 target, struct arb_vec2 *centre,
+                      struct arb_vec2 *velocity, bool *touched)
+{
+    struct arb_vec2 none = {0, 0}, motion = arb_vec2_sub(target, *centre);
+    struct arb_bounds here = arb_geometry_path_box(mover->hull, *centre, none, PLANE_REACH);
+    if (!box_contains(mover->box, here)) {
+        find(mover, here);
+    }
+    collect_planes(mover, *centre);
+    bool pushed = bend(mover, &motion, velocity);
+    float part = allowed(mover, *centre, motion);
+    *touched = *touched || pushed || part < 1.0F;
+    struct arb_vec2 next = arb_vec2_mul_add(*centre, part, motion);
+    if (creeps_in(mover, *centre, next)) {
+        return false;
+    }
+    *centre = next;
+    struct arb_vec2 moved = arb_vec2_scale(motion, part);
+    /* Standing against something without its plane: the next round knows the plane. */
+    bool stuck = pushed && arb_vec2_dot(moved, moved) < SHORT_MOTION * SHORT_MOTION;
+    return part < 1.0F && !stuck;
 }
 
 bool arb_geometry_slide(const struct arb_geometry *geometry, struct arb_hull hull,
@@ -166,24 +224,7 @@ bool arb_geometry_slide(const struct arb_geometry *geometry, struct arb_hull hul
     }
     bool touched = false;
     for (int i = 0; i < ITERATIONS; i++) {
-        struct arb_vec2 motion = arb_vec2_sub(target, *centre);
-        if (i > 0) {
-            struct arb_vec2 none = {0, 0};
-            struct arb_bounds here = arb_geometry_path_box(hull, *centre, none, PLANE_REACH);
-            if (!box_contains(mover.box, here)) {
-                find(&mover, here);
-            }
-        }
-        collect_planes(&mover, *centre);
-        touched = bend(&mover, &motion, velocity) || touched;
-        float part = allowed(&mover, *centre, motion);
-        *centre = arb_vec2_mul_add(*centre, part, motion);
-        if (part == 1.0F) {
-            break;
-        }
-        touched = true;
-        struct arb_vec2 moved = arb_vec2_scale(motion, part);
-        if (i > 0 && arb_vec2_dot(moved, moved) < SHORT_MOTION * SHORT_MOTION) {
+        if (!move_once(&mover, target, centre, velocity, &touched)) {
             break;
         }
     }
