@@ -213,8 +213,10 @@ bool arb_geometry_slide(const struct arb_geometry *geometry, struct arb_hull hul
     if (delta.x == 0.0F && delta.y == 0.0F) {
         return false;
     }
-    struct mover mover = {
-        .geometry = geometry, .hull = hull, .inner = arb_geometry_inner(geometry, hull)};
+    struct mover mover; /* not zeroed: most motions never come to its planes */
+    mover.geometry = geometry;
+    mover.hull = hull;
+    mover.inner = arb_geometry_inner(geometry, hull);
     struct arb_vec2 target = arb_vec2_add(*centre, delta);
     float slack = arb_lesser(fabsf(delta.x) + fabsf(delta.y), BOX_SLACK);
     find(&mover, arb_geometry_path_box(hull, *centre, delta, PLANE_REACH + slack));
