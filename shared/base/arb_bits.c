@@ -9,22 +9,27 @@ void arb_bits_write_begin(struct arb_bit_writer *writer, uint8_t *bytes, size_t 
     *writer = (struct arb_bit_writer){bytes, capacity * 8, 0, false};
 }
 
-/* Byte by byte, so that the result is the same on every processor; compilers make one load or store
- * of it. */
+/* The wire is little-endian; only there the order of the processor's bytes is asked for. */
+static uint64_t to_wire_order(uint64_t word)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap64(word);
+#else
+    return word;
+#endif
+}
+
 static uint64_t load64(const uint8_t *bytes)
 {
-    uint64_t word = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        word |= (uint64_t)bytes[i] << (8 * i);
-    }
-    return word;
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return to_wire_order(word);
 }
 
 static void store64(uint8_t *bytes, uint64_t word)
 {
-    for (unsigned i = 0; i < 8; i++) {
-        bytes[i] = (uint8_t)(word >> (8 * i));
-    }
+    word = to_wire_order(word);
+    memcpy(bytes, &word, sizeof word);
 }
 
 /* The last bytes of a buffer, where a whole word would reach over its end. */
@@ -106,15 +111,41 @@ void arb_bits_write_bytes(struct arb_bit_writer *writer, const void *bytes, size
     }
 }
 
+/* Whole words, as many as both buffers surely hold; what would be read back between two of them
+ * stays in a register. Returns the bits copied. */
+static size_t copy_words(struct arb_bit_writer *writer, const uint8_t *source, size_t from,
+                         size_t bits)
+{
+    const uint8_t *next = source + from / 8;
+    unsigned shift = (unsigned)(from % 8);
+    uint8_t *at = writer->bytes + writer->bit / 8;
+    unsigned used = (unsigned)(writer->bit % 8);
+    size_t words = bits / 64;
+    uint64_t carry = *at & ((1U << used) - 1U);
+    for (size_t i = 0; i < words; i++) {
+        uint64_t word = load64(next) >> shift;
+        if (shift > 0) word |= (uint64_t)next[8] << (64 - shift);
+        store64(at, carry | word << used);
+        carry = word >> 1 >> (63 - used);
+        next += 8;
+        at += 8;
+    }
+    if (used > 0) *at = (uint8_t)carry;
+    writer->bit += words * 64;
+    return words * 64;
+}
+
 void arb_bits_write_copy(struct arb_bit_writer *writer, const uint8_t *source, size_t from,
                          size_t bits)
 {
-    struct arb_bit_reader reader = {source, from + bits, from, false};
-    while (bits > 0) {
-        unsigned step = bits < 64 ? (unsigned)bits : 64;
-        arb_bits_write(writer, arb_bits_read(&reader, step), step);
-        bits -= step;
+    if (writer->full || writer->capacity_bits - writer->bit < bits) {
+        writer->full = true;
+        return;
     }
+    size_t copied = bits >= 64 ? copy_words(writer, source, from, bits) : 0;
+    struct arb_bit_reader reader = {source, from + bits, from + copied, false};
+    unsigned rest = (unsigned)(bits - copied);
+    if (rest > 0) arb_bits_write(writer, arb_bits_read(&reader, rest), rest);
 }
 
 size_t arb_bits_write_end(struct arb_bit_writer *writer)

@@ -39,7 +39,8 @@ void arb_bits_write_float(struct arb_bit_writer *writer, float value);
 /* `count` bytes, not aligned. */
 void arb_bits_write_bytes(struct arb_bit_writer *writer, const void *bytes, size_t count);
 
-/* Copies `bits` bits that start at bit `from` of `source`. */
+/* Copies `bits` bits that start at bit `from` of `source`: all of them or, when they do not fit,
+ * none. */
 void arb_bits_write_copy(struct arb_bit_writer *writer, const uint8_t *source, size_t from,
                          size_t bits);
 

@@ -11,8 +11,9 @@ static const struct arb_field header_rows[] = {
               "low 16 bits of the newest published tick that no late input can change"),
     ARB_FIELD(arb_snapshot_header, last_sequence, U16, 16, 0, 65535,
               "low 16 bits of this client's newest input that was consumed"),
-    ARB_FIELD(arb_snapshot_header, buffer_ticks, I8, 8, -128, 127,
-              "worst lead of this client's inputs since the last snapshot, ticks; negative: late"),
+    ARB_FIELD(
+        arb_snapshot_header, buffer_ticks, I8, 8, -128, 127,
+        "worst lead of the inputs since the last snapshot, ticks; negative: late; 127: none came"),
     ARB_FIELD(arb_snapshot_header, control, U8, 8, 0, 255, "control number"),
     ARB_FIELD(arb_snapshot_header, controlled, KEY, 32, 0, 0,
               "entity this client controls; 0, 0: none"),

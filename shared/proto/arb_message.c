@@ -173,13 +173,21 @@ bool arb_tick_widen16(uint16_t low, arb_tick near, arb_tick *out)
     return true;
 }
 
-void arb_small_write(struct arb_bit_writer *writer, const struct arb_small *code, uint32_t value)
+unsigned arb_small_code(const struct arb_small *code, uint32_t value, uint64_t *bits)
 {
     unsigned width = 0;
     while (width < 3 && value >> code->widths[width] != 0) {
         width++;
     }
-    arb_bits_write(writer, width | (uint64_t)value << 2, 2U + code->widths[width]);
+    *bits = width | (uint64_t)value << 2;
+    return 2U + code->widths[width];
+}
+
+void arb_small_write(struct arb_bit_writer *writer, const struct arb_small *code, uint32_t value)
+{
+    uint64_t bits;
+    unsigned count = arb_small_code(code, value, &bits);
+    arb_bits_write(writer, bits, count);
 }
 
 uint32_t arb_small_read(struct arb_bit_reader *reader, const struct arb_small *code)

@@ -24,6 +24,8 @@ size_t arb_field_elements(const struct arb_field *field);
 struct arb_small {
     uint8_t widths[4];
 };
+/* The form of a value, for writing it together with others: its bits, and as result how many. */
+unsigned arb_small_code(const struct arb_small *code, uint32_t value, uint64_t *bits);
 void arb_small_write(struct arb_bit_writer *writer, const struct arb_small *code, uint32_t value);
 uint32_t arb_small_read(struct arb_bit_reader *reader, const struct arb_small *code);
 

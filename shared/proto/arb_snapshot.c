@@ -172,8 +172,11 @@ static void write_key(struct arb_snapshot_writer *writer, struct arb_key key)
 {
     ARB_ASSERT(!arb_key_is_none(key));
     ARB_ASSERT(writer->count == 0 || key.id > writer->last.id);
-    arb_small_write(&writer->bits, &arb_small_id, (uint32_t)(key.id - writer->last.id));
-    arb_small_write(&writer->bits, &arb_small_generation, key.generation);
+    uint64_t id;
+    uint64_t generation;
+    unsigned id_bits = arb_small_code(&arb_small_id, (uint32_t)(key.id - writer->last.id), &id);
+    unsigned generation_bits = arb_small_code(&arb_small_generation, key.generation, &generation);
+    arb_bits_write(&writer->bits, id | generation << id_bits, id_bits + generation_bits);
 }
 
 /* Keeps the entity that was written from bit `start` on, or takes it back. */

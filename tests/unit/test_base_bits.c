@@ -183,15 +183,35 @@ Test(base_bits, copies_from_any_bit_to_any_bit)
         size_t bits = arb_rng_below(&rng, 300);
         unsigned offset = arb_rng_below(&rng, 20);
         uint8_t bytes[64];
+        memset(bytes, 0xA5, sizeof bytes);
+        /* Every second time there is just room enough. */
+        size_t room = run % 2 == 0 ? sizeof bytes : (offset + bits + 7) / 8;
         struct arb_bit_writer writer;
-        arb_bits_write_begin(&writer, bytes, sizeof bytes);
+        arb_bits_write_begin(&writer, bytes, room);
         arb_bits_write(&writer, 0, offset);
         arb_bits_write_copy(&writer, source, from, bits);
+        cr_assert(room == sizeof bytes || bytes[room] == 0xA5, "wrote beyond");
         cr_assert_eq(writer.bit, offset + bits);
         for (size_t i = 0; i < bits; i++) {
             cr_assert_eq(bit_at(bytes, offset + i), bit_at(source, from + i));
         }
     }
+}
+
+Test(base_bits, a_copy_that_does_not_fit_writes_nothing)
+{
+    const uint8_t source[32] = {1};
+    uint8_t bytes[16] = {0x55};
+    struct arb_bit_writer writer;
+    arb_bits_write_begin(&writer, bytes, sizeof bytes);
+    arb_bits_write(&writer, 0, 3);
+    arb_bits_write_copy(&writer, source, 0, 126);
+    cr_assert(writer.full);
+    cr_assert_eq(writer.bit, 3);
+    arb_bits_write_undo(&writer, 3);
+    arb_bits_write_copy(&writer, source, 0, 125);
+    cr_assert_not(writer.full);
+    cr_assert_eq(bytes[0], 8);
 }
 
 Test(base_bits, reading_past_the_end_gives_zeros_and_is_remembered)
