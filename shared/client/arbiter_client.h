@@ -289,7 +289,7 @@ struct arbiter_view {
     uint8_t result_team;    /* 0: none */
 };
 
-/* What to draw at now_ns. Entities and times only ever go forward between two calls. */
+/* What to draw at now_ns. The drawn world only goes forward, but after a stall of seconds. */
 void arbiter_client_sample(struct arbiter_client *client, uint64_t now_ns,
                            struct arbiter_view *view);
 

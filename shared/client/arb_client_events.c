@@ -1,0 +1,211 @@
+/* Reliable events wait until the drawn world reaches their tick, then they change the scoreboard
+ * and are told with the next sample, in order. */
+#include "shared/client/arbiter_client_internal.h"
+
+#include <string.h>
+
+/* ---- what an event changes ---- */
+
+static struct arbiter_player *line_of(struct arbiter_client *client, uint16_t slot)
+{
+    struct arb_client_board *board = &client->board;
+    if (slot >= board->capacity) {
+        return NULL;
+    }
+    if (!board->known[slot]) {
+        board->known[slot] = true;
+        memset(&board->players[slot], 0, sizeof board->players[slot]);
+        board->players[slot].slot = slot;
+    }
+    return &board->players[slot];
+}
+
+static void apply_player(struct arbiter_client *client, const struct arb_event_player *event)
+{
+    struct arbiter_player *line = line_of(client, event->slot);
+    if (line == NULL) {
+        return;
+    }
+    if (line->player_id != event->player_id) {
+        *line = (struct arbiter_player){.slot = event->slot, .player_id = event->player_id};
+    }
+    line->present = event->present != 0;
+    line->team = event->team;
+    memcpy(line->name, event->name, sizeof line->name);
+}
+
+static void apply_score(struct arbiter_client *client, const struct arb_event_score *event)
+{
+    struct arbiter_player *line = line_of(client, event->slot);
+    if (line != NULL) {
+        line->score = event->score;
+        line->kills = event->kills;
+        line->deaths = event->deaths;
+        line->deaths_by_nobody = event->deaths_by_nobody;
+    }
+}
+
+static void apply(struct arbiter_client *client, const struct arb_event *event, arb_tick tick)
+{
+    struct arb_client_board *board = &client->board;
+    switch ((enum arb_event_kind)event->kind) {
+    case ARB_EVENT_PLAYER:
+        apply_player(client, &event->player);
+        break;
+    case ARB_EVENT_SCORE:
+        apply_score(client, &event->score);
+        break;
+    case ARB_EVENT_PHASE:
+        board->phase = (enum arbiter_match_phase)event->phase.phase;
+        board->round = event->phase.round;
+        board->phase_end_tick =
+            event->phase.end_tick == 0 ? 0 : arb_widen32(event->phase.end_tick, tick);
+        break;
+    case ARB_EVENT_RESULT:
+        board->has_result = true;
+        board->result = event->result;
+        break;
+    case ARB_EVENT_DEATH: {
+        struct arb_client_drawing *drawing = &client->drawing;
+        drawing->dead[drawing->dead_count++ % ARB_CLIENT_DEAD] = arb_key_order(event->death.victim);
+        break;
+    }
+    case ARB_EVENT_REBIND:
+    case ARB_EVENT_HIT:
+        break;
+    }
+}
+
+/* ---- the queue ---- */
+
+static struct arb_event *queued(struct arb_client_events *events, uint32_t index)
+{
+    return &events->ring[(events->first + index) % ARB_CLIENT_EVENTS];
+}
+
+static void apply_next(struct arbiter_client *client)
+{
+    struct arb_client_events *events = &client->events;
+    uint32_t place = (events->first + events->due) % ARB_CLIENT_EVENTS;
+    apply(client, &events->ring[place], events->ticks[place]);
+    events->due++;
+}
+
+/* Nobody sampled for long: the oldest is applied, but no longer told. */
+static void drop_oldest(struct arbiter_client *client)
+{
+    struct arb_client_events *events = &client->events;
+    if (events->due == 0) {
+        apply_next(client);
+    }
+    events->first = (events->first + 1) % ARB_CLIENT_EVENTS;
+    events->due--;
+    events->count--;
+    client->statistics.events_lost++;
+}
+
+/* Presses that the server will not count in its last word are not counted here either. */
+static void decide(struct arbiter_client *client, arb_tick tick)
+{
+    client->controls.edges_until = tick;
+    const struct arb_predict *predict = &client->predict;
+    for (arb_tick t = tick + 1; t <= predict->newest_tick && t - tick < ARB_PREDICT_TICKS; t++) {
+        const struct arb_pending *pending = arb_predict_at(predict, t);
+        for (int bit = 0; pending != NULL && bit < ARBITER_BUTTONS; bit++) {
+            client->statistics.edges_sent[bit] -= (uint64_t)(pending->input.edges >> bit & 1);
+        }
+    }
+}
+
+void arb_client_event(struct arbiter_client *client, const uint8_t *bytes, size_t size)
+{
+    struct arb_client_events *events = &client->events;
+    struct arb_event event;
+    if (arb_event_decode(bytes, size, &event) != ARB_DECODE_OK) {
+        arb_client_bad(client);
+        return;
+    }
+    if (events->count == ARB_CLIENT_EVENTS) {
+        drop_oldest(client);
+    }
+    /* Ordered: a tick before the newest one is a server's mistake that does no harm here. */
+    arb_tick tick = arb_widen32(event.tick, events->newest);
+    events->newest = tick > events->newest ? tick : events->newest;
+    events->ticks[(events->first + events->count) % ARB_CLIENT_EVENTS] = tick;
+    *queued(events, events->count) = event;
+    events->count++;
+    if (event.kind == ARB_EVENT_RESULT) {
+        decide(client, tick);
+    }
+}
+
+void arb_client_events_due(struct arbiter_client *client, bool all)
+{
+    struct arb_client_events *events = &client->events;
+    const struct arb_slew *view = &client->clocks.view;
+    while (events->due < events->count) {
+        arb_tick tick = events->ticks[(events->first + events->due) % ARB_CLIENT_EVENTS];
+        bool reached = view->running && (arb_fine)tick * ARB_FINE_TICK <= view->at;
+        if (!all && !reached) {
+            return;
+        }
+        apply_next(client);
+    }
+}
+
+static struct arbiter_event told(const struct arb_event *event, arb_tick tick)
+{
+    struct arbiter_event out = {.tick = tick, .kind = event->kind};
+    switch ((enum arb_event_kind)event->kind) {
+    case ARB_EVENT_PLAYER:
+        out.a = event->player.slot;
+        out.b = event->player.present;
+        break;
+    case ARB_EVENT_REBIND:
+        out.key = arb_key_order(event->rebind.key);
+        break;
+    case ARB_EVENT_DEATH:
+        out.key = arb_key_order(event->death.victim);
+        out.a = event->death.victim_slot;
+        out.b = event->death.killer_slot;
+        out.c = event->death.cause;
+        break;
+    case ARB_EVENT_HIT:
+        out.key = arb_key_order(event->hit.victim);
+        out.a = event->hit.shooter_slot;
+        out.b = event->hit.victim_slot;
+        out.c = event->hit.damage;
+        out.x = event->hit.x;
+        out.y = event->hit.y;
+        break;
+    case ARB_EVENT_SCORE:
+        out.a = event->score.slot;
+        out.b = event->score.score;
+        out.c = event->score.kills;
+        break;
+    case ARB_EVENT_PHASE:
+        out.a = event->phase.phase;
+        out.b = event->phase.round;
+        break;
+    case ARB_EVENT_RESULT:
+        out.a = event->result.reason;
+        out.b = event->result.winner_slot;
+        out.c = event->result.winner_team;
+        break;
+    }
+    return out;
+}
+
+uint32_t arb_client_events_take(struct arbiter_client *client)
+{
+    struct arb_client_events *events = &client->events;
+    uint32_t taken = events->due;
+    for (uint32_t i = 0; i < taken; i++) {
+        uint32_t place = (events->first + i) % ARB_CLIENT_EVENTS;
+        events->out[i] = told(&events->ring[place], events->ticks[place]);
+    }
+    events->first = (events->first + taken) % ARB_CLIENT_EVENTS;
+    events->count -= taken;
+    events->due = 0;
+    return taken;
+}

@@ -1,0 +1,57 @@
+/* Two delays that follow what the network does: how far behind the server's present the others are
+ * drawn, and how far ahead of it the inputs are made (spec/client.md "Time", "Others"). Both look
+ * at a window of measurements, rise at once in what they want, and leave the smooth way there to
+ * the clocks of arb_client_time.h.
+ */
+#ifndef ARB_CLIENT_PACE_H
+#define ARB_CLIENT_PACE_H
+
+#include "shared/client/arb_client_time.h"
+
+enum { ARB_PACE_WINDOW = 64 };
+
+/* ---- behind: the view ---- */
+
+struct arb_delay {
+    uint32_t count;                 /* measurements ever */
+    arb_fine age[ARB_PACE_WINDOW];  /* server's time at arrival - tick of the snapshot */
+    arb_fine need[ARB_PACE_WINDOW]; /* the same for the snapshot before it: a view that old never
+                                       ran out of snapshots */
+};
+
+void arb_delay_reset(struct arb_delay *delay);
+
+/* A snapshot of `tick` was committed at server's time `arrived`; `previous` is the tick of the one
+ * before. */
+void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous, arb_tick tick);
+
+struct arb_delay_state {
+    arb_fine age;           /* smallest of the window */
+    arb_fine interpolation; /* on top of it, within the limits */
+    arb_fine jitter;        /* largest age - smallest age */
+};
+
+/* Without a measurement: two intervals, within the limits. */
+struct arb_delay_state arb_delay_now(const struct arb_delay *delay, uint32_t interval_ticks,
+                                     arb_fine low, arb_fine high);
+
+/* ---- ahead: the inputs ---- */
+
+struct arb_lead {
+    uint32_t count;
+    arb_fine wanted[ARB_PACE_WINDOW]; /* lead with which the spare would have been as asked */
+    arb_fine held;                    /* highest of late; sinks slowly */
+    uint64_t held_ns;
+};
+
+void arb_lead_reset(struct arb_lead *lead);
+
+/* The server reported that of the inputs made with `lead_then` the worst came `worst_ticks` before
+ * its tick. */
+void arb_lead_add(struct arb_lead *lead, arb_fine lead_then, int32_t worst_ticks, arb_fine spare);
+
+/* What the lead should be, within the limits. `first` is the answer before any report. */
+arb_fine arb_lead_now(struct arb_lead *lead, uint64_t now_ns, arb_fine first, arb_fine low,
+                      arb_fine high);
+
+#endif

@@ -1,0 +1,249 @@
+/* Chunks become snapshots, snapshots become the newest confirmed state. A group is checked as a
+ * whole and then committed at once, or nothing changes (spec/replication.md "Chunks"). */
+#include "shared/client/arbiter_client_internal.h"
+
+#include "shared/base/arb_math.h"
+
+#include <string.h>
+
+/* A longer pause between two polls says nothing about the network. */
+enum { GAP_NS_MAX = 100000000 };
+
+/* ---- the own player ---- */
+
+static int32_t jump_count(const struct arb_schema *schema, const struct arb_frame *frame,
+                          struct arb_key key)
+{
+    const struct arb_published *entity = arb_frame_find(frame, key);
+    int8_t field = entity == NULL ? -1 : schema->kinds[entity->kind].jump;
+    return field < 0 ? -1 : entity->q[field];
+}
+
+enum cause { CAUSE_NONE, CAUSE_JUMP, CAUSE_OUTSIDE, CAUSE_STARVED };
+
+static void count_correction(struct arbiter_client *client, enum cause cause, float error_m)
+{
+    struct arbiter_corrections *out = &client->statistics.corrections;
+    switch (cause) {
+    case CAUSE_JUMP:
+        out->jumped++;
+        break;
+    case CAUSE_OUTSIDE:
+        out->outside++;
+        break;
+    case CAUSE_STARVED:
+        out->starved++;
+        break;
+    case CAUSE_NONE:
+        out->count++;
+        client->correction_sum_m += (double)error_m;
+        out->mean_m = (float)(client->correction_sum_m / (double)out->count);
+        out->max_m = error_m > out->max_m ? error_m : out->max_m;
+        break;
+    }
+}
+
+struct commit {
+    struct arb_snapshot_header header;
+    arb_tick tick;
+    arb_sequence consumed;
+    struct arb_own own;
+    struct arb_own_part own_part;
+    bool has_own;
+    int32_t own_jump;
+};
+
+/* Compared with the commit before, which may have been several snapshots ago. */
+static enum cause find_cause(const struct arbiter_client *client, const struct commit *commit)
+{
+    const struct arb_client_snapshots *before = &client->snapshots;
+    if (!before->has_own || commit->header.control != before->header.control ||
+        !arb_key_equal(commit->header.controlled, before->header.controlled) ||
+        (before->own_jump >= 0 && commit->own_jump >= 0 && commit->own_jump != before->own_jump)) {
+        return CAUSE_JUMP;
+    }
+    if (commit->own_part.outside_changes != before->own_part.outside_changes) {
+        return CAUSE_OUTSIDE;
+    }
+    if (commit->own_part.starved_ticks != before->own_part.starved_ticks) {
+        return CAUSE_STARVED;
+    }
+    return CAUSE_NONE;
+}
+
+static void correct(struct arbiter_client *client, enum cause cause, struct arb_vec2 before)
+{
+    struct arb_predict_shown shown;
+    arb_client_own_shown(client, &shown);
+    struct arb_vec2 offset = arb_client_offset(client, client->now_ns);
+    struct arb_vec2 drawn = arb_vec2_add(before, offset);
+    count_correction(client, cause, arb_vec2_distance(before, shown.position));
+    struct arb_correction_limits limits = {client->config.correction_half_life_ms,
+                                           client->config.correction_tolerance_m,
+                                           client->config.hard_snap_m};
+    offset = cause == CAUSE_JUMP ? (struct arb_vec2){0.0F, 0.0F}
+                                 : arb_correction_offset(drawn, shown.position, &limits);
+    arb_client_offset_set(client, offset);
+}
+
+static void confirm_own(struct arbiter_client *client, const struct commit *commit)
+{
+    struct arb_predict *predict = &client->predict;
+    if (!commit->has_own) {
+        arb_predict_no_state(predict);
+        arb_client_offset_set(client, (struct arb_vec2){0.0F, 0.0F});
+        return;
+    }
+    struct arb_predict_shown before = {0};
+    bool had_state = predict->has_state;
+    if (had_state) {
+        arb_client_own_shown(client, &before);
+    }
+    bool differs = arb_predict_confirm(predict, commit->tick, &commit->own, commit->header.control,
+                                       commit->consumed);
+    if (had_state && differs) {
+        correct(client, find_cause(client, commit), before.position);
+    }
+}
+
+/* ---- commit ---- */
+
+static void count_ids(struct arbiter_client *client, uint16_t id)
+{
+    struct arb_client_snapshots *snapshots = &client->snapshots;
+    uint16_t step = snapshots->any ? (uint16_t)(id - snapshots->header.id) : 1;
+    snapshots->committed_mask = step < 64 ? snapshots->committed_mask << step : 0;
+    snapshots->committed_mask |= 1;
+    uint64_t seen = snapshots->ids_seen + step;
+    snapshots->ids_seen = seen < 64 ? seen : 64;
+    client->statistics.snapshots++;
+    client->statistics.snapshots_lost += (uint64_t)step - 1;
+}
+
+/* How early the inputs came says what the lead should have been when they were made. */
+static void measure_lead(struct arbiter_client *client, const struct commit *commit)
+{
+    if (commit->header.buffer_ticks == ARB_CLIENT_NO_MEASURE || client->predict.newest == 0) {
+        return;
+    }
+    int32_t worst = commit->header.buffer_ticks;
+    arb_tick about = commit->tick + 1 + (arb_tick)(worst > 0 ? worst : 0);
+    const struct arb_pending *pending = arb_predict_at(&client->predict, about);
+    struct arb_client_clocks *clocks = &client->clocks;
+    arb_fine lead = pending != NULL ? pending->lead : clocks->input.at - clocks->server.at;
+    arb_fine spare = (arb_fine)arb_quantise(client->config.spare_ticks, 1.0F / 256.0F, 0, 1 << 16) *
+                     (ARB_FINE_TICK / 256);
+    arb_lead_add(&clocks->lead, lead, worst, spare);
+}
+
+static void measure_delay(struct arbiter_client *client, const struct commit *commit,
+                          uint64_t received_ns)
+{
+    struct arb_client_clocks *clocks = &client->clocks;
+    const struct arb_client_snapshots *snapshots = &client->snapshots;
+    if (snapshots->any && clocks->server.running && clocks->poll_gap_ns <= GAP_NS_MAX &&
+        commit->tick > snapshots->tick) {
+        arb_fine arrived = arb_slew_at(&clocks->server, received_ns, clocks->sync.rate);
+        arb_delay_add(&clocks->delay, arrived, snapshots->tick, commit->tick);
+    }
+}
+
+static void commit_snapshot(struct arbiter_client *client, const struct commit *commit,
+                            uint64_t received_ns)
+{
+    struct arb_client_snapshots *snapshots = &client->snapshots;
+    measure_delay(client, commit, received_ns);
+    measure_lead(client, commit);
+    confirm_own(client, commit);
+    arb_history_add(&snapshots->history, &snapshots->scratch);
+    count_ids(client, commit->header.id);
+    snapshots->header = commit->header;
+    snapshots->tick = commit->tick;
+    snapshots->has_own = commit->has_own;
+    if (commit->has_own) {
+        snapshots->own = commit->own;
+        snapshots->own_part = commit->own_part;
+        snapshots->own_jump = commit->own_jump;
+    }
+    snapshots->any = true;
+    snapshots->unacknowledged = true;
+}
+
+/* Decodes the whole group into the scratch frame and checks it against what is held. */
+static bool check_group(struct arbiter_client *client, struct commit *commit)
+{
+    struct arb_client_snapshots *snapshots = &client->snapshots;
+    const struct arb_assembly *assembly = &snapshots->assembly;
+    const struct arb_client_match *match = &client->match;
+    commit->header = assembly->header;
+    memset(&commit->own, 0, sizeof commit->own);
+    arb_tick near = snapshots->any ? snapshots->tick : (arb_tick)match->welcome.tick;
+    commit->tick = arb_widen16(assembly->header.tick, near);
+    if (arb_snapshot_decode(match->schema, match->own_fields, assembly->bytes, assembly->size,
+                            &snapshots->scratch, client->config.max_entities,
+                            client->config.max_points, &commit->own, &commit->own_part,
+                            &commit->has_own) != ARB_DECODE_OK) {
+        return false;
+    }
+    snapshots->scratch.tick = commit->tick;
+    uint64_t consumed = arb_widen16(commit->header.last_sequence, client->predict.newest);
+    if (consumed > client->predict.newest || commit->tick > (arb_tick)1 << 40 ||
+        !arb_history_accepts(&snapshots->history, &snapshots->scratch)) {
+        return false;
+    }
+    commit->consumed = (arb_sequence)consumed;
+    commit->own_jump = jump_count(match->schema, &snapshots->scratch, assembly->header.controlled);
+    return true;
+}
+
+void arb_client_chunk(struct arbiter_client *client, const uint8_t *bytes, size_t size,
+                      uint64_t received_ns)
+{
+    struct arb_assembly *assembly = &client->snapshots.assembly;
+    struct arb_chunk chunk;
+    if (arb_chunk_decode(bytes, size, &chunk) != ARB_DECODE_OK) {
+        arb_client_bad(client);
+        return;
+    }
+    switch (arb_assembly_add(assembly, &chunk)) {
+    case ARB_ASSEMBLY_WAITING:
+    case ARB_ASSEMBLY_DUPLICATE:
+    case ARB_ASSEMBLY_STALE:
+        return;
+    case ARB_ASSEMBLY_CONFLICT:
+        client->statistics.bad_snapshots++;
+        arb_client_bad(client);
+        return;
+    case ARB_ASSEMBLY_COMPLETE:
+        break;
+    }
+    struct commit commit;
+    bool good = check_group(client, &commit);
+    if (good) {
+        commit_snapshot(client, &commit, received_ns);
+    } else {
+        client->statistics.bad_snapshots++;
+        arb_client_bad(client);
+    }
+    arb_assembly_finish(assembly, good);
+}
+
+bool arb_client_frame(const struct arbiter_client *client, struct arb_frame *frame)
+{
+    const struct arb_history *history = &client->snapshots.history;
+    if (history->count == 0) {
+        return false;
+    }
+    *frame = arb_history_frame(history, history->count - 1);
+    return true;
+}
+
+bool arb_client_predicted(const struct arbiter_client *client, arb_tick tick, struct arb_own *own)
+{
+    const struct arb_predict *predict = &client->predict;
+    if (!predict->has_state || tick < predict->confirmed_tick || tick > predict->predicted_tick) {
+        return false;
+    }
+    *own = predict->states[tick % ARB_PREDICT_TICKS];
+    return true;
+}

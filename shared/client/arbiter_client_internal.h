@@ -1,0 +1,196 @@
+/* The inside of a client: its state, the calls between its files, and what tests over the simulated
+ * network need (a carrier of theirs, the predicted state, the newest frame). A game never includes
+ * this.
+ *
+ * arbiter_client.c           life, connection, the poll
+ * arb_client_receive.c       messages of the server
+ * arb_client_snapshot.c      chunks, commit, correction
+ * arb_client_events.c        reliable events, scoreboard
+ * arb_client_input.c         the player's controls, the input clock, packets
+ * arb_client_view.c          what is drawn
+ * arb_client_info.c          map, tables, figures
+ */
+#ifndef ARBITER_CLIENT_INTERNAL_H
+#define ARBITER_CLIENT_INTERNAL_H
+
+#include "shared/client/arb_client_history.h"
+#include "shared/client/arb_client_pace.h"
+#include "shared/client/arb_client_predict.h"
+#include "shared/client/arb_client_time.h"
+#include "shared/client/arbiter_client.h"
+#include "shared/proto/arb_proto.h"
+#include "shared/transport/arb_net.h"
+
+enum {
+    ARB_CLIENT_PINGS = 16,       /* under way at once */
+    ARB_CLIENT_EVENTS = 256,     /* waiting for their tick or for the next sample */
+    ARB_CLIENT_DEAD = 32,        /* deaths remembered: the dead do not linger */
+    ARB_CLIENT_NO_MEASURE = 127, /* of buffer_ticks: no new input since the last snapshot */
+};
+
+/* Rules and map: from the welcome to the end of the connection. */
+struct arb_client_match {
+    bool known;
+    struct arb_welcome welcome;
+    struct arb_move_params params;
+    const struct arb_schema *schema;
+    const struct arb_fields *own_fields;
+    struct arb_geometry *geometry;
+};
+
+struct arb_client_clocks {
+    struct arb_time_sync sync;
+    struct arb_slew server, view, input; /* server's present; drawn time; input clock */
+    struct arb_delay delay;
+    struct arb_delay_state delay_now;
+    struct arb_lead lead;
+    uint16_t ping_sequence;
+    uint32_t pings_sent;
+    uint64_t ping_sent_ns[ARB_CLIENT_PINGS]; /* by sequence */
+    uint32_t pings_open;                     /* bit sequence % 16: not answered */
+    uint64_t next_ping_ns;
+    uint64_t poll_gap_ns; /* between the last two polls: what arrived was read so late at most */
+    float rtt_ms;         /* smoothed */
+};
+
+struct arb_client_snapshots {
+    struct arb_assembly assembly;
+    struct arb_frame scratch; /* decoded into before it is committed */
+    struct arb_history history;
+    bool any;                          /* one was committed */
+    struct arb_snapshot_header header; /* of the newest */
+    arb_tick tick;                     /* published, of the newest */
+    uint64_t committed_mask;           /* bit i: id newest - i was committed */
+    uint64_t ids_seen;                 /* since the first, at most 64 count for the loss */
+    struct arb_own own;                /* of the newest */
+    struct arb_own_part own_part;
+    bool has_own;
+    int32_t own_jump;    /* jump count of the own entity; -1: not seen */
+    bool unacknowledged; /* nothing was sent since the newest commit */
+};
+
+struct arb_client_controls {
+    struct arbiter_input now; /* as arbiter_client_input said last */
+    uint16_t collected;       /* presses since the last input was made */
+    bool fire_caught;         /* the first press of fire since then: its own aim and view */
+    uint16_t fire_aim;
+    struct arb_view fire_view;
+    uint8_t fire_fraction;
+    uint16_t held_before;  /* buttons of the last input made */
+    struct arb_view drawn; /* of the last sample */
+    uint8_t drawn_fraction;
+    uint64_t packet_ns;   /* when the last packet went */
+    uint64_t edges_until; /* presses count up to this tick: the match is decided there */
+};
+
+struct arb_client_events {
+    struct arb_event ring[ARB_CLIENT_EVENTS];
+    arb_tick ticks[ARB_CLIENT_EVENTS];
+    uint32_t first, due, count; /* ring from first; the first `due` are applied, not yet sampled */
+    arb_tick newest;            /* to widen ticks with */
+    struct arbiter_event out[ARB_CLIENT_EVENTS];
+};
+
+struct arb_client_board {
+    struct arbiter_player *players; /* by slot, player_capacity */
+    bool *known;
+    struct arbiter_player *out;
+    uint32_t capacity;
+    enum arbiter_match_phase phase;
+    uint32_t round;
+    arb_tick phase_end_tick;
+    bool has_result;
+    struct arb_event_result result;
+};
+
+struct arb_client_drawing {
+    struct arb_vec2 offset; /* of the own player */
+    uint64_t offset_ns;     /* when it was that */
+    struct arbiter_entity *entities;
+    struct arbiter_point *points;
+    uint32_t entity_count, point_count;
+    uint32_t dead[ARB_CLIENT_DEAD]; /* keys of the last deaths told */
+    uint32_t dead_count;            /* ever */
+};
+
+struct arbiter_client {
+    struct arbiter_config config;
+    enum arbiter_connection connection;
+    enum arbiter_game game;
+    struct arbiter_disconnect_info info;
+    struct arbiter_statistics statistics;
+    double correction_sum_m;
+
+    struct arb_net *net;
+    uint64_t now_ns;     /* of the newest call */
+    uint64_t connect_ns; /* when connecting or disconnecting began */
+    bool ending;         /* the connection ends after the event at hand */
+    struct arb_parts parts;
+    uint8_t *parts_bytes;
+    void *room; /* one block for all arrays of the connection */
+
+    struct arb_client_match match;
+    struct arb_client_clocks clocks;
+    struct arb_client_snapshots snapshots;
+    struct arb_client_controls controls;
+    struct arb_predict predict;
+    struct arb_client_events events;
+    struct arb_client_board board;
+    struct arb_client_drawing drawing;
+};
+
+/* ---- for tests ---- */
+
+/* As arbiter_client_connect, over a carrier of the caller's, which the client closes. */
+bool arb_client_connect_carrier(struct arbiter_client *client, struct arb_carrier *carrier,
+                                uint64_t now_ns);
+/* Predicted state of published tick `tick`; false when none is held. */
+bool arb_client_predicted(const struct arbiter_client *client, arb_tick tick, struct arb_own *own);
+/* The newest committed frame; false before the first. Points into the client. */
+bool arb_client_frame(const struct arbiter_client *client, struct arb_frame *frame);
+/* The server's time at now_ns, before smoothing. */
+bool arb_client_estimate(const struct arbiter_client *client, uint64_t now_ns, arb_fine *out);
+
+/* ---- between the client's files ---- */
+
+/* The connection ends when the event at hand is done; the first reason wins. */
+void arb_client_end(struct arbiter_client *client, enum arbiter_reason reason, const char *text);
+/* A malformed message: counted; too many end the connection. */
+void arb_client_bad(struct arbiter_client *client);
+void arb_client_message(struct arbiter_client *client, const uint8_t *bytes, size_t size,
+                        uint64_t received_ns);
+void arb_client_send_hello(struct arbiter_client *client);
+
+/* Room for all that max_entities, max_points and the players need; once, at the welcome. */
+void arb_client_make_room(struct arbiter_client *client);
+
+void arb_client_chunk(struct arbiter_client *client, const uint8_t *bytes, size_t size,
+                      uint64_t received_ns);
+
+void arb_client_event(struct arbiter_client *client, const uint8_t *bytes, size_t size);
+/* Applies what the drawn time has reached; `all`: whatever is left. */
+void arb_client_events_due(struct arbiter_client *client, bool all);
+/* Takes the applied ones out, as a sample gives them. */
+uint32_t arb_client_events_take(struct arbiter_client *client);
+
+/* Clocks to now_ns. */
+void arb_client_clocks_advance(struct arbiter_client *client, uint64_t now_ns);
+void arb_client_ping(struct arbiter_client *client, uint64_t now_ns);
+void arb_client_pong(struct arbiter_client *client, const struct arb_pong *pong,
+                     uint64_t received_ns);
+
+/* Clocks and loss into the statistics, which outlive the connection. */
+void arb_client_note_clocks(struct arbiter_client *client);
+
+/* Makes the inputs that are due and sends what is unacknowledged. */
+void arb_client_inputs_make(struct arbiter_client *client, uint64_t now_ns);
+/* The input that the held controls would make now. */
+struct arb_input arb_client_input_now(const struct arbiter_client *client);
+
+/* What the own player looks like now, without the offset. */
+void arb_client_own_shown(const struct arbiter_client *client, struct arb_predict_shown *shown);
+/* The offset at now_ns. */
+struct arb_vec2 arb_client_offset(const struct arbiter_client *client, uint64_t now_ns);
+void arb_client_offset_set(struct arbiter_client *client, struct arb_vec2 offset);
+
+#endif
