@@ -33,13 +33,13 @@ def missing_readmes():
 
 
 def unregistered_scripts():
-    """tests/CMakeLists.txt runs test_*; a script of another name there would never run."""
+    """tests/CMakeLists.txt runs test_*; a program of another name there would never run."""
     problems = []
     for label in ("faults", "interop"):
         for path in sorted((TOP / "tests" / label).glob("*.*")):
-            is_script = path.suffix in {".py", ".sh"}
-            if is_script and not re.match(r"(test|lib)_", path.name):
-                problems.append(f"{path.relative_to(TOP)}: neither test_* (run) nor lib_* (used by tests)")
+            is_program = path.suffix == ".sh" or "__main__" in path.read_text(encoding="utf-8")
+            if is_program and not path.name.startswith("test_"):
+                problems.append(f"{path.relative_to(TOP)}: a program that is not named test_*, so it never runs")
     return problems
 
 
