@@ -1,0 +1,160 @@
+/* What both forms of the UDP carrier, batched and plain, must do. */
+#ifndef TRANSPORT_UDP_RIG_H
+#define TRANSPORT_UDP_RIG_H
+
+#include "shared/transport/arb_carrier_internal.h"
+#include "shared/transport/arb_net.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static inline struct arb_carrier *open_server(const char *address)
+{
+    struct arb_carrier *carrier;
+    char error[200] = "";
+    cr_assert_eq(arb_udp_open(address, 0, &carrier, error, sizeof error), ARB_OK, "%s", error);
+    return carrier;
+}
+
+static inline struct arb_carrier *open_client(const char *address, uint16_t port)
+{
+    struct arb_carrier *carrier;
+    char error[200] = "";
+    cr_assert_eq(arb_udp_connect(address, port, &carrier, error, sizeof error), ARB_OK, "%s",
+                 error);
+    return carrier;
+}
+
+/* The clock is made up; only waiting for the kernel is real. */
+struct udp_pair {
+    struct arb_net *server, *client;
+    uint64_t now_ns;
+};
+
+static inline void udp_step(struct udp_pair *pair)
+{
+    arb_net_flush(pair->client, pair->now_ns);
+    struct pollfd readable = {.fd = arb_carrier_fd(arb_net_carrier(pair->server)),
+                              .events = POLLIN};
+    poll(&readable, 1, 5);
+    pair->now_ns += 5000000;
+    arb_net_service(pair->server, pair->now_ns);
+    arb_net_flush(pair->server, pair->now_ns);
+    readable.fd = arb_carrier_fd(arb_net_carrier(pair->client));
+    poll(&readable, 1, 5);
+    arb_net_service(pair->client, pair->now_ns);
+}
+
+static inline bool udp_wait(struct udp_pair *pair, struct arb_net *at, enum arb_net_event_type type,
+                            struct arb_net_event *event)
+{
+    for (int i = 0; i < 400; i++) {
+        while (arb_net_next(at, event)) {
+            if (event->type == type) return true;
+        }
+        udp_step(pair);
+    }
+    return false;
+}
+
+static inline struct udp_pair udp_connect_pair(const char *listen, const char *target)
+{
+    struct udp_pair pair = {.now_ns = 5000000000};
+    struct arb_net_options options = {.peer_capacity = 4, .seed = 1};
+    pair.server = arb_net_create(open_server(listen), &options, pair.now_ns);
+    options.peer_capacity = 1;
+    uint16_t port = arb_carrier_port(arb_net_carrier(pair.server));
+    pair.client = arb_net_create(open_client(target, port), &options, pair.now_ns);
+    struct arb_net_event event;
+    cr_assert(arb_net_connect(pair.client, pair.now_ns));
+    cr_assert(udp_wait(&pair, pair.client, ARB_NET_CONNECTED, &event));
+    cr_assert(udp_wait(&pair, pair.server, ARB_NET_CONNECTED, &event));
+    return pair;
+}
+
+static inline void udp_destroy_pair(struct udp_pair *pair)
+{
+    arb_net_destroy(pair->client);
+    arb_net_destroy(pair->server);
+}
+
+static inline void check_exchange(const char *listen, const char *target, const char *prefix)
+{
+    struct udp_pair pair = udp_connect_pair(listen, target);
+    char text[ARB_NET_ADDRESS_TEXT];
+    arb_net_peer_address(pair.server, 0, text);
+    cr_assert_eq(strncmp(text, prefix, strlen(prefix)), 0, "%s", text);
+    struct arb_net_event event;
+    for (uint8_t channel = 0; channel < ARB_NET_CHANNELS; channel++) {
+        cr_assert(arb_net_send(pair.client, 0, channel, (const uint8_t *)"up", 2));
+        cr_assert(udp_wait(&pair, pair.server, ARB_NET_MESSAGE, &event));
+        cr_assert_eq(event.size, 2);
+        cr_assert_eq(event.channel, channel);
+        cr_assert(arb_net_send(pair.server, 0, channel, (const uint8_t *)"down", 4));
+        cr_assert(udp_wait(&pair, pair.client, ARB_NET_MESSAGE, &event));
+        cr_assert_eq(memcmp(event.bytes, "down", 4), 0);
+    }
+    arb_net_disconnect(pair.client, 0, 3);
+    cr_assert(udp_wait(&pair, pair.server, ARB_NET_DISCONNECTED, &event));
+    cr_assert_eq(event.data, 3);
+    cr_assert(udp_wait(&pair, pair.client, ARB_NET_DISCONNECTED, &event));
+    cr_assert_gt(arb_net_counters(pair.server)->datagrams_in, 3);
+    cr_assert_gt(arb_net_counters(pair.server)->bytes_out, 50);
+    cr_assert_eq(arb_net_counters(pair.server)->refused_header, 0);
+    cr_assert_eq(arb_net_counters(pair.server)->refused_command, 0);
+    cr_assert_eq(arb_net_counters(pair.client)->refused_command, 0);
+    udp_destroy_pair(&pair);
+}
+
+/* 150 full datagrams in one flush: more than a batch, fewer than a buffer. */
+static inline void check_flood(void)
+{
+    struct udp_pair pair = udp_connect_pair("127.0.0.1", "127.0.0.1");
+    static uint8_t bytes[1000];
+    for (uint32_t i = 0; i < 150; i++) {
+        memcpy(bytes, &i, 4);
+        cr_assert(arb_net_send(pair.server, 0, ARB_NET_CHANNEL_UNSEQUENCED, bytes, sizeof bytes));
+    }
+    struct arb_net_event event;
+    for (uint32_t i = 0; i < 150; i++) {
+        cr_assert(udp_wait(&pair, pair.client, ARB_NET_MESSAGE, &event));
+        cr_assert_eq(memcmp(event.bytes, &i, 4), 0);
+    }
+    cr_assert_eq(arb_net_counters(pair.server)->send_failed, 0);
+    udp_destroy_pair(&pair);
+}
+
+static inline void check_sizes(void)
+{
+    struct udp_pair pair = udp_connect_pair("127.0.0.1", "127.0.0.1");
+    static const size_t sizes[] = {0, 1, 28, 1204, 1536, 1537, 5000, 65507};
+    enum { COUNT = sizeof sizes / sizeof sizes[0] };
+    static uint8_t bytes[65507];
+    int raw = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(arb_carrier_port(arb_net_carrier(pair.server))),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    for (size_t i = 0; i < COUNT; i++) {
+        ssize_t sent =
+            sendto(raw, bytes, sizes[i], 0, (const struct sockaddr *)&to, (socklen_t)sizeof to);
+        cr_assert_eq(sent, (ssize_t)sizes[i]);
+    }
+    for (int i = 0; i < 10; i++) {
+        udp_step(&pair);
+    }
+    const struct arb_net_counters *counters = arb_net_counters(pair.server);
+    cr_assert_eq(counters->refused_size, COUNT - 1); /* all but the 28 bytes of zeros */
+    cr_assert_eq(counters->refused_header, 1);
+    struct arb_net_event event;
+    arb_net_send(pair.client, 0, 0, (const uint8_t *)"on", 2);
+    cr_assert(udp_wait(&pair, pair.server, ARB_NET_MESSAGE, &event));
+    close(raw);
+    udp_destroy_pair(&pair);
+}
+
+#endif
