@@ -1,5 +1,6 @@
-/* The configuration of a process: option table, strict JSON, environment, --set, printing, schema; and the map
- * file (map_load). Starts nothing. Errors carry file, line, column, JSON path and what is allowed.
+/* The configuration of a process: option table, strict JSON, environment, --set, printing, schema;
+ * and the map file (map_load). Starts nothing. Errors carry file, line, column, JSON path and what
+ * is allowed.
  */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -15,31 +16,33 @@
 enum { CONFIG_ERROR_BYTES = 1024, CONFIG_PATH_BYTES = 256, CONFIG_MODES_MAX = 8 };
 
 struct config {
-    char mode[32];                  /* match.mode */
-    char map[CONFIG_PATH_BYTES];    /* match.map as given: relative to the configuration file's folder */
-    char map_path[CONFIG_PATH_BYTES]; /* resolved */
+    char mode[32];               /* match.mode */
+    char map[CONFIG_PATH_BYTES]; /* match.map as given: relative to the configuration file's folder
+                                  */
+    char map_path[CONFIG_PATH_BYTES];    /* resolved */
     char result_path[CONFIG_PATH_BYTES]; /* match.result_path; "": none is written */
     struct match_config match;
     struct {
-        char address[64];           /* numeric */
-        int32_t port;               /* 0: any free one */
-        int32_t max_sessions;       /* 0: match.max_players + 16 */
+        char address[64];     /* numeric */
+        int32_t port;         /* 0: any free one */
+        int32_t max_sessions; /* 0: match.max_players + 16 */
         int32_t messages_per_tick;
     } net;
     struct {
-        int32_t mode;               /* CHOICE open */
+        int32_t mode; /* CHOICE open */
         bool open_anywhere;
         int32_t timeout_ms;
     } auth;
     struct {
-        int32_t level;              /* CHOICE error|warn|info|debug */
-        int32_t format;             /* CHOICE auto|json|plain */
+        int32_t level;  /* CHOICE error|warn|info|debug */
+        int32_t format; /* CHOICE auto|json|plain */
     } log;
     struct {
-        int32_t grace_s;            /* shutdown.grace_s */
-        int32_t on_term;            /* CHOICE finish|abort */
+        int32_t grace_s; /* shutdown.grace_s */
+        int32_t on_term; /* CHOICE finish|abort */
     } shutdown;
     void *mode_params[CONFIG_MODES_MAX]; /* parallel to rules_modes (server/rules) */
+    const struct config_rows *rows;      /* where each value came from, for config_explain */
 };
 
 struct config_error {
@@ -54,12 +57,18 @@ struct config_mode {
     size_t params_bytes;
 };
 
-/* Defaults, then the file (NULL: none), then the environment ARBITER_SECTION_KEY, then the --set texts "path=value".
- * Warnings (unknown ARBITER_*) go through `warn` (may be NULL). Mode params come from the arena. */
+/* Defaults, then the file (NULL: none), then the environment ARBITER_SECTION_KEY, then the --set
+ * texts "path=value". Warnings (unknown ARBITER_*) go through `warn` (may be NULL). Mode params
+ * come from the arena. */
 enum arb_result config_load(struct config *config, struct arb_arena *arena,
                             const struct config_mode *modes, size_t mode_count, const char *file,
                             char *const *environment, const char *const *sets, size_t set_count,
                             void (*warn)(const char *text), struct config_error *error);
+
+/* Puts the place of an option in front of a sentence of somebody else's check (rules->check) that
+ * names the option's path: the first path in it counts. Without one: the configuration's own place.
+ */
+void config_explain(const struct config *config, const char *sentence, struct config_error *error);
 
 /* Effective configuration as JSON that config_load reads back to the same. */
 void config_print(const struct config *config, const struct config_mode *modes, size_t mode_count,
@@ -69,7 +78,8 @@ void config_print_schema(const struct config_mode *modes, size_t mode_count, FIL
 /* Markdown table of all options, for config/README.md (a test compares). */
 void config_print_options(const struct config_mode *modes, size_t mode_count, FILE *out);
 
-/* Loads a Tiled map (.tmj). All memory from the arena. Errors name layer and object, file:line:column. */
+/* Loads a Tiled map (.tmj). All memory from the arena. Errors name layer and object,
+ * file:line:column. */
 enum arb_result map_load(struct map *map, struct arb_arena *arena, const char *path,
                          struct config_error *error);
 

@@ -1,0 +1,112 @@
+/* Every option outside of the modes, once: what it is called, may be, and does. Order and grouping
+ * are those of the documents. An option that nothing reads has no place here.
+ */
+#include "server/config/config_internal.h"
+#include "shared/proto/arb_proto.h"
+
+#define AT(member) OPTION_AT(struct config, member)
+
+/* A chunk's header is 17 bytes (shared/proto/PROTOCOL.md, SNAPSHOT); a unit test holds this against
+ * the encoder. */
+enum { CHUNK_PAYLOAD_MOST = ARB_MESSAGE_BYTES_MAX - 17 };
+
+const struct option config_options[] = {
+    {"match.mode", OPTION_MODE, AT(mode), .unit = "",
+     .doc = "The game that is played. Its numbers are in the section of the same name."},
+    {"match.map", OPTION_STRING, AT(map), 0, 0, "\"\"", .unit = "",
+     .doc = "Tiled map (.tmj), relative to the configuration file. Must be given."},
+    {"match.max_players", OPTION_INT, AT(match.max_players), 1, ARB_PLAYERS_MAX, "16", .unit = "",
+     .doc = "Places for players; whoever comes when all are taken is refused. Memory is taken for "
+            "all of them at the start."},
+    {"match.min_players", OPTION_INT, AT(match.min_players), 1, ARB_PLAYERS_MAX, "2", .unit = "",
+     .doc = "The countdown of the first round begins when so many are there. At most "
+            "match.max_players."},
+    {"match.teams", OPTION_INT, AT(match.teams), 0, 2, "0", .unit = "",
+     .doc = "0: everyone for himself; 2: two teams, which players are dealt to as they come."},
+    {"match.rounds", OPTION_INT, AT(match.rounds), 1, 1000, "1", .unit = "",
+     .doc = "Rounds until the match is decided. Scores begin anew with each."},
+    {"match.countdown_s", OPTION_INT, AT(match.countdown_s), 0, 600, "3", .unit = "s",
+     .doc = "From enough players to the beginning of a round; 0: at once."},
+    {"match.duration_s", OPTION_INT, AT(match.duration_s), 1, 86400, "300", .unit = "s",
+     .doc = "Length of a round, unless the mode ends it earlier."},
+    {"match.result_s", OPTION_INT, AT(match.result_s), 0, 600, "5", .unit = "s",
+     .doc = "How long the result of a round stands before the next round or the end."},
+    {"match.join_timeout_s", OPTION_INT, AT(match.join_timeout_s), 0, 86400, "300", .unit = "s",
+     .doc = "Nobody came for so long: the match ends, with end_reason nobody; 0: it waits for "
+            "ever."},
+    {"match.idle_exit_s", OPTION_INT, AT(match.idle_exit_s), 0, 86400, "10", .unit = "s",
+     .doc = "Everybody left for so long: the match ends, with end_reason empty; 0: at once."},
+    {"match.result_path", OPTION_STRING, AT(result_path), 0, 0, "\"\"", .unit = "",
+     .doc = "File that gets the result, written in one step at the end; relative to the folder the "
+            "process runs in. Empty: none is written."},
+    {"match.tick_rate", OPTION_INT, AT(match.tick_rate), 20, 128, "60", .unit = "Hz",
+     .doc = "Steps of the simulation a second. More shortens delays and costs CPU and bandwidth "
+            "in proportion."},
+    {"match.max_catchup_ticks", OPTION_INT, AT(match.max_catchup_ticks), 1, 60, "5",
+     .unit = "ticks",
+     .doc = "Ticks that are run back to back after a stall; time beyond them is dropped and "
+            "counted."},
+    {"match.input_delay_ticks", OPTION_INT, AT(match.input_delay_ticks), 0, 30, "0",
+     .unit = "ticks",
+     .doc = "How much later than made an input takes effect, for every player alike: slower to "
+            "the hand, evener between near and far players."},
+    {"match.seed", OPTION_SEED, AT(match.seed), 0, 0, "null", .unit = "",
+     .doc = "Seed of all random decisions, 64 bits; null: drawn at the start and logged."},
+    {"net.address", OPTION_STRING, AT(net.address), 0, 0, "\"127.0.0.1\"", .unit = "",
+     .doc = "Numeric address to listen on; 0.0.0.0: all of IPv4; ::: both families."},
+    {"net.port", OPTION_INT, AT(net.port), 0, 65535, "40000", .unit = "",
+     .doc = "UDP port; 0: any free one, which the log's ready line tells."},
+    {"net.max_sessions", OPTION_INT, AT(net.max_sessions), 0, 4000, "0", .unit = "",
+     .doc = "Connections at one time, players and those who are being refused; 0: 16 more than "
+            "match.max_players."},
+    {"net.messages_per_tick", OPTION_INT, AT(net.messages_per_tick), 1, 1000, "16", .unit = "",
+     .doc = "Messages of one session that are read per tick; more are dropped and counted."},
+    {"auth.mode", OPTION_CHOICE, AT(auth.mode), 0, 0, "\"open\"", "open", .unit = "",
+     .doc = "Who may play. open: whoever reaches the port."},
+    {"auth.open_anywhere", OPTION_BOOL, AT(auth.open_anywhere), 0, 0, "false", .unit = "",
+     .doc = "Allows auth.mode open on an address other than loopback. Only behind something that "
+            "keeps strangers out."},
+    {"auth.timeout_ms", OPTION_INT, AT(auth.timeout_ms), 100, 60000, "5000", .unit = "ms",
+     .doc = "A connection that did not say who it is for so long is cut."},
+    {"input.buffer_ticks", OPTION_INT, AT(match.input_buffer_ticks), 1, 120, "30", .unit = "ticks",
+     .doc = "How far ahead of the server's tick an input may be; one further ahead is dropped and "
+            "counted."},
+    {"input.hold_ticks", OPTION_INT, AT(match.input_hold_ticks), 0, 600, "30", .unit = "ticks",
+     .doc = "While a player's inputs are missing the last one is repeated for so long, then all "
+            "is let go. Longer bridges worse links, and characters run on longer when a link is "
+            "cut."},
+    {"snapshot.interval_ticks", OPTION_INT, AT(match.snapshot_interval_ticks), 1, 20, "2",
+     .unit = "ticks", .doc = "A snapshot for each client every so many ticks."},
+    {"snapshot.chunk_payload_bytes", OPTION_INT, AT(match.snapshot_chunk_payload_bytes), 200,
+     CHUNK_PAYLOAD_MOST, "1150", .unit = "bytes",
+     .doc = "Most bytes of a snapshot in one datagram, without headers. A lost datagram loses so "
+            "much."},
+    {"snapshot.budget_bytes_per_s", OPTION_INT, AT(match.snapshot_budget_bytes_per_s), 4096,
+     100000000, "65536", .unit = "bytes/s",
+     .doc = "Most UDP payload sent to one client. What does not fit is sent later, the important "
+            "first."},
+    {"interest.cell_m", OPTION_NUMBER, AT(match.interest_cell_m), 1, 1000, "8", .unit = "m",
+     .doc = "Side of a cell of the grid that finds what is near. About a quarter of the enter "
+            "radius is quick."},
+    {"interest.enter_m", OPTION_NUMBER, AT(match.interest_enter_m), 1, 8192, "32", .unit = "m",
+     .doc = "What comes nearer than this to a player's own character is shown to that player."},
+    {"interest.retain_m", OPTION_NUMBER, AT(match.interest_retain_m), 1, 8192, "38", .unit = "m",
+     .doc = "What is shown stays shown up to this distance. Must be greater than enter_m, so that "
+            "nothing flickers at the edge."},
+    {"shutdown.grace_s", OPTION_INT, AT(shutdown.grace_s), 0, 3600, "10", .unit = "s",
+     .doc = "Longest time from SIGTERM to the end of the process. Container platforms kill after "
+            "a time of their own; stay below it."},
+    {"shutdown.on_term", OPTION_CHOICE, AT(shutdown.on_term), 0, 0, "\"abort\"", "finish|abort",
+     .unit = "",
+     .doc = "On SIGTERM: finish plays the match to its end, or until shutdown.grace_s is over; "
+            "abort ends it at once. Both write the result."},
+    {"log.level", OPTION_CHOICE, AT(log.level), 0, 0, "\"info\"", "error|warn|info|debug",
+     .unit = "", .doc = "What is logged: this and everything more severe."},
+    {"log.format", OPTION_CHOICE, AT(log.format), 0, 0, "\"auto\"", "auto|json|plain", .unit = "",
+     .doc = "json: one object per line; plain: for people; auto: plain on a terminal."},
+    {"debug.first_tick", OPTION_SEED, AT(match.first_tick), 1, 9007199254740992.0, "null",
+     .unit = "ticks",
+     .doc = "Number of the first tick, for tests of counters near their ends; null: 1."},
+};
+
+const size_t config_option_count = sizeof config_options / sizeof config_options[0];
