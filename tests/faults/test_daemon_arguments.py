@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Arguments and exit statuses of arbiterd that start nothing."""
+import json
+import unittest
+
+import daemon
+
+
+class Arguments(daemon.Case):
+    def test_wrong_arguments_exit_64_and_name_the_argument(self):
+        for arguments in (["--nonsense"], ["config.json"], ["--config"], ["--set"], ["--schemas"],
+                          ["--configuration", "x"], ["-h"]):
+            with self.subTest(arguments):
+                done = daemon.run(*arguments)
+                self.assertEqual(done.returncode, 64)
+                self.assertIn(arguments[0], done.stderr)
+                self.assertIn("usage:", done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_set_without_a_value_is_an_argument_error(self):
+        done = daemon.run("--config", daemon.ARENA, "--set", "net.port")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("net.port", done.stderr)
+
+    def test_help_and_version(self):
+        done = daemon.run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("--check-config", done.stdout)
+        done = daemon.run("--version")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^arbiterd \d+\.\d+\.\d+, protocol \d+\n$")
+
+    def test_schema_is_json(self):
+        done = daemon.run("--schema")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(json.loads(done.stdout)["type"], "object")
+
+    def test_check_config_starts_nothing(self):
+        done = daemon.run("--config", daemon.ARENA, "--check-config")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_both_forms_of_an_option_and_its_value(self):
+        for arguments in (["--config", str(daemon.ARENA), "--set", "net.port=4711"],
+                          [f"--config={daemon.ARENA}", "--set=net.port=4711"]):
+            done = daemon.run(*arguments, "--print-config")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(json.loads(done.stdout)["net"]["port"], 4711)
+
+    def test_set_wins_over_environment_over_file(self):
+        config = json.loads(daemon.ARENA.read_text(encoding="utf-8"))
+        config.setdefault("net", {})["port"] = 1
+        config["match"]["map"] = str(daemon.ARENA.parent / config["match"]["map"])
+        file = self.folder / "x.json"
+        file.write_text(json.dumps(config), encoding="utf-8")
+        print_port = ["--config", file, "--print-config"]
+        done = daemon.run(*print_port)
+        self.assertEqual(json.loads(done.stdout)["net"]["port"], 1)
+        done = daemon.run(*print_port, environment={"ARBITER_NET_PORT": "2"})
+        self.assertEqual(json.loads(done.stdout)["net"]["port"], 2)
+        done = daemon.run(*print_port, "--set", "net.port=3", environment={"ARBITER_NET_PORT": "2"})
+        self.assertEqual(json.loads(done.stdout)["net"]["port"], 3)
+
+    def test_unknown_variable_is_only_warned_of(self):
+        done = daemon.run("--config", daemon.ARENA, "--check-config",
+                          environment={"ARBITER_SERVICE_HOST": "10.0.0.1"})
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("ARBITER_SERVICE_HOST", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

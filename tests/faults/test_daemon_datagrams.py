@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Whatever comes to the port: it is counted, and the match goes on as if nothing had come."""
+import os
+import random
+import socket
+import time
+import unittest
+
+import daemon
+
+OPTIONS = {"match.min_players": 2, "match.countdown_s": 0, "match.result_s": 0, "match.duration_s": 6}
+
+
+class Datagrams(daemon.Case):
+    def flood(self, port, datagrams):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            for i, data in enumerate(datagrams):
+                stranger.sendto(data, ("127.0.0.1", port))
+                if i % 50 == 49:
+                    time.sleep(0.005)
+
+    def play_beside(self, datagrams):
+        """A match of two bots while the datagrams come; returns its last lines."""
+        result = self.folder / "result.json"
+        with daemon.Daemon({**OPTIONS, "match.result_path": result}) as server:
+            port = server.ready()["port"]
+            self.bots(port, 2, 20)
+            server.await_event("hello")
+            self.flood(port, datagrams)
+            self.assertEqual(server.end(30), 0)
+            lines = {name: server.event(name) for name in ("datagrams", "messages", "ticks")}
+        found = self.check_result(result, end_reason="time")
+        self.assertEqual(len(found["players"]), 2)
+        self.assertEqual(lines["ticks"]["dropped"], 0)
+        self.assertEqual(sum(lines["messages"][key] for key in
+                             ("unknown", "short", "long", "range", "order")), 0)
+        return lines
+
+    def test_random_bytes(self):
+        source = random.Random(1)
+        junk = [source.randbytes(source.randint(1, 1200)) for _ in range(2000)]
+        counted = self.play_beside(junk)["datagrams"]
+        refused = sum(counted[key] for key in ("refused_size", "refused_header", "refused_command",
+                                               "refused_length", "refused_stranger"))
+        self.assertGreaterEqual(refused, 1500)
+
+    def test_every_size(self):
+        sizes = [0, 1, 2, 3, 4, 28, 1223, 1224, 4096, 5000, 65507] * 20
+        counted = self.play_beside([os.urandom(size) for size in sizes])["datagrams"]
+        self.assertGreaterEqual(counted["refused_size"], 20 * 3)
+
+    def test_truncated_and_altered_connects(self):
+        source = random.Random(2)
+        whole = daemon.enet_connect()
+        datagrams = [whole[:n] for n in range(len(whole))]
+        for _ in range(1000):
+            altered = bytearray(whole)
+            altered[source.randrange(len(altered))] = source.randrange(256)
+            datagrams.append(bytes(altered))
+        self.play_beside(datagrams)
+
+    def test_strangers_that_only_connect_do_not_keep_players_out(self):
+        with daemon.Daemon({**OPTIONS, "match.duration_s": 3, "auth.timeout_ms": 1000}) as server:
+            port = server.ready()["port"]
+            self.flood(port, [daemon.enet_connect() for _ in range(500)])
+            self.bots(port, 2, 20)
+            server.await_event("hello", timeout=8)
+            server.await_event("hello", timeout=8)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Life of a match process: nobody comes, signals at each stage, ports, result file."""
+import os
+import pathlib
+import signal
+import socket
+import stat
+import time
+import unittest
+
+import daemon
+
+QUICK = {"match.min_players": 2, "match.countdown_s": 0, "match.result_s": 0,
+         "match.idle_exit_s": 5}
+
+
+class Life(daemon.Case):
+    def options(self, **more):
+        self.result = self.folder / "result.json"
+        return {**QUICK, "match.result_path": self.result, **more}
+
+    def live(self, server, bots=2):
+        """Players play; returns once the match is live."""
+        port = server.ready()["port"]
+        self.bots(port, bots, 30)
+        for _ in range(bots):
+            server.await_event("hello")
+        time.sleep(1.0)
+
+    def test_ready_line_tells_port_id_seed_and_time(self):
+        with daemon.Daemon(self.options()) as server:
+            ready = server.ready()
+            self.assertGreater(ready["port"], 0)
+            self.assertGreater(ready["ready_ms"], 0)
+            self.assertLess(ready["ready_ms"], 1000)
+            self.assertRegex(ready["match_id"], "^[0-9a-f]{32}$")
+            self.assertRegex(ready["seed"], "^[0-9]+$")
+            self.assertRegex(ready["ts"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+
+    def test_nobody_joins_ends_with_its_result_after_the_timeout(self):
+        with daemon.Daemon(self.options(**{"match.join_timeout_s": 1, "match.seed": 7})) as server:
+            server.ready()
+            begun = time.monotonic()
+            self.assertEqual(server.end(), 0)
+            self.assertGreaterEqual(time.monotonic() - begun, 0.8)
+            self.assertLess(time.monotonic() - begun, 3)
+        self.check_result(self.result, end_reason="nobody", players=[], seed="7")
+
+    def test_stranger_does_not_put_the_timeout_off(self):
+        with daemon.Daemon(self.options(**{"match.join_timeout_s": 2})) as server:
+            port = server.ready()["port"]
+            begun = time.monotonic()
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+                while server.process.poll() is None and time.monotonic() - begun < 8:
+                    stranger.sendto(b"who is there?", ("127.0.0.1", port))
+                    time.sleep(0.05)
+            self.assertEqual(server.end(), 0)
+            self.assertLess(time.monotonic() - begun, 4)
+        self.check_result(self.result, end_reason="nobody")
+
+    def test_signal_while_waiting_ends_with_its_result(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with daemon.Daemon(self.options()) as server:
+                server.ready()
+                server.signal(number)
+                self.assertEqual(server.end(5), 0)
+            self.check_result(self.result, end_reason="aborted", players=[])
+
+    def test_signal_while_live_aborts_when_told_to(self):
+        with daemon.Daemon(self.options(**{"shutdown.on_term": "abort"})) as server:
+            self.live(server)
+            server.signal()
+            self.assertEqual(server.end(10), 0)
+            self.assertEqual(server.event("match_ended")["players"], 2)
+        result = self.check_result(self.result, end_reason="aborted")
+        self.assertEqual(len(result["players"]), 2)
+
+    def test_signal_while_live_lets_the_match_finish(self):
+        options = self.options(**{"shutdown.on_term": "finish", "match.duration_s": 3,
+                                  "shutdown.grace_s": 20})
+        with daemon.Daemon(options) as server:
+            self.live(server)
+            server.signal()
+            self.assertEqual(server.event("match_ended"), None)
+            self.assertEqual(server.end(15), 0)
+        self.check_result(self.result, end_reason="time")
+
+    def test_grace_is_the_most_that_a_match_gets(self):
+        options = self.options(**{"shutdown.on_term": "finish", "match.duration_s": 600,
+                                  "shutdown.grace_s": 2})
+        with daemon.Daemon(options) as server:
+            self.live(server)
+            begun = time.monotonic()
+            server.signal()
+            self.assertEqual(server.end(10), 0)
+            self.assertLess(time.monotonic() - begun, 3)
+        self.check_result(self.result, end_reason="aborted")
+
+    def test_second_signal_does_not_wait(self):
+        options = self.options(**{"shutdown.on_term": "finish", "match.duration_s": 600,
+                                  "shutdown.grace_s": 60})
+        with daemon.Daemon(options) as server:
+            self.live(server)
+            server.signal()
+            server.await_event("shutdown")
+            server.signal()
+            self.assertEqual(server.end(10), 0)
+        self.check_result(self.result, end_reason="aborted")
+
+    def test_everyone_leaves_ends_empty(self):
+        with daemon.Daemon(self.options(**{"match.idle_exit_s": 1})) as server:
+            port = server.ready()["port"]
+            clients = self.bots(port, 2, 2)
+            clients.wait(20)
+            self.assertEqual(server.end(10), 0)
+        result = self.check_result(self.result, end_reason="empty")
+        self.assertEqual(len(result["players"]), 2)
+
+    def test_asleep_it_uses_no_processor(self):
+        with daemon.Daemon(self.options()) as server:
+            server.ready()
+            used = pathlib.Path(f"/proc/{server.process.pid}/schedstat")
+            time.sleep(0.5)
+            before = int(used.read_text().split()[0])
+            time.sleep(3)
+            spent_ns = int(used.read_text().split()[0]) - before
+            self.assertLess(spent_ns, 3 * 500000)
+
+
+class Ports(daemon.Case):
+    def test_port_in_use_exits_69_and_says_which(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+            taken.bind(("127.0.0.1", 0))
+            port = taken.getsockname()[1]
+            with daemon.Daemon({"net.port": port}) as server:
+                self.assertEqual(server.end(), 69)
+                self.assertIn(str(port), server.event("failed")["text"])
+                self.assertIsNone(server.event("ready"))
+
+    def test_address_of_another_machine_exits_69(self):
+        with daemon.Daemon({"net.address": "192.0.2.1", "auth.open_anywhere": "true"}) as server:
+            self.assertEqual(server.end(), 69)
+            self.assertIn("192.0.2.1", server.event("failed")["text"])
+
+
+class ResultFile(daemon.Case):
+    def test_path_that_cannot_be_written_is_told_at_the_start(self):
+        path = self.folder / "no" / "result.json"
+        with daemon.Daemon({"match.result_path": path}) as server:
+            self.assertEqual(server.end(), 74)
+            self.assertIn(str(path), server.event("failed")["text"])
+            self.assertIsNone(server.event("ready"))
+
+    def test_folder_that_goes_away_meanwhile_exits_74(self):
+        folder = self.folder / "results"
+        folder.mkdir()
+        with daemon.Daemon({"match.result_path": folder / "result.json"}) as server:
+            server.ready()
+            folder.rmdir()
+            server.signal()
+            self.assertEqual(server.end(), 74)
+            self.assertIn("match.result_path", server.event("failed")["text"])
+
+    def test_old_result_stays_until_the_new_one_is_whole(self):
+        path = self.folder / "result.json"
+        path.write_text("old", encoding="utf-8")
+        with daemon.Daemon({"match.result_path": path}) as server:
+            server.ready()
+            self.assertEqual(path.read_text(encoding="utf-8"), "old")
+            server.signal()
+            self.assertEqual(server.end(), 0)
+        self.check_result(path, end_reason="aborted")
+        self.assertEqual(os.listdir(self.folder), ["result.json"])
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o444, 0o444)
+
+    def test_relative_path_is_taken_from_the_working_folder(self):
+        name = f"arbiter-test-{os.getpid()}.json"
+        path = pathlib.Path.cwd() / name
+        self.addCleanup(lambda: path.unlink(missing_ok=True))
+        with daemon.Daemon({"match.result_path": name}) as server:
+            server.ready()
+            server.signal()
+            self.assertEqual(server.end(), 0)
+        self.check_result(path, end_reason="aborted")
+
+
+if __name__ == "__main__":
+    unittest.main()
