@@ -59,6 +59,15 @@ static void load(struct virtual_match *run)
     ARB_ASSERT(result == ARB_OK);
 }
 
+const void *virtual_params(const struct virtual_match *run)
+{
+    const void *params = NULL;
+    for (size_t i = 0; i < rules_mode_count; i++) {
+        if (rules_modes[i] == rules_find(run->config.mode)) params = run->config.mode_params[i];
+    }
+    return params;
+}
+
 static void open_server(struct virtual_match *run)
 {
     static const uint8_t match_id[16] = {'v', 'i', 'r', 't', 'u', 'a', 'l'};
@@ -78,10 +87,7 @@ static void open_server(struct virtual_match *run)
                              .hello_timeout_ms = 5000},
         transport);
     const struct rules *rules = rules_find(run->config.mode);
-    const void *params = NULL;
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        if (rules_modes[i] == rules) params = run->config.mode_params[i];
-    }
+    const void *params = virtual_params(run);
     char error[256];
     bool good =
         rules->check(params, (uint32_t)run->config.match.tick_rate,
