@@ -1,0 +1,193 @@
+/* Time, lead and delay of the client library: the worked cases of spec/client.md "Time". */
+#include "shared/client/arb_client_pace.h"
+#include "shared/client/arb_client_time.h"
+
+#include <criterion/criterion.h>
+
+#define TICK ((arb_fine)ARB_FINE_TICK)
+#define MS 1000000ULL
+#define S 1000000000ULL
+
+Test(client_time, estimate_is_answered_tick_plus_half_the_round_trip_rounded_up)
+{
+    static const struct {
+        uint64_t rtt_ns;
+        arb_fine answered;
+        uint64_t later_ns;
+        arb_fine expected;
+    } cases[] = {
+        {250 * MS, 1000, 0, 1008},
+        {250 * MS, 1000, 250 * MS, 1023},
+        {0, 1000, 0, 1000},
+        {100 * MS, 1000, 0, 1003},
+        {101 * MS, 1000, 0, 1004},
+        {1 * MS, 7, S, 68},
+        {250 * MS, (arb_fine)1 << 32, 250 * MS, ((arb_fine)1 << 32) + 23},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arb_time_sync sync;
+        arb_fine estimate = 0;
+        arb_time_sync_reset(&sync, 60);
+        uint64_t received = 5 * S + cases[i].rtt_ns;
+        arb_time_sync_add(&sync, cases[i].answered * TICK, 0, 5 * S, received);
+        cr_assert(arb_time_sync_estimate(&sync, received + cases[i].later_ns, &estimate));
+        cr_assert_eq(estimate, cases[i].expected * TICK, "case %zu: %f", i,
+                     (double)estimate / (double)TICK);
+    }
+}
+
+Test(client_time, wait_of_the_server_is_no_part_of_the_round_trip)
+{
+    struct arb_time_sync sync;
+    arb_fine estimate = 0;
+    arb_time_sync_reset(&sync, 60);
+    arb_time_sync_add(&sync, 1000 * TICK, 500 * MS, S, S + 600 * MS);
+    cr_assert_eq(arb_time_sync_best(&sync)->rtt_ns, 100 * MS);
+    arb_time_sync_estimate(&sync, S + 600 * MS, &estimate);
+    cr_assert_eq(estimate, (1000 + 30 + 3) * TICK, "30 ticks of waiting, 3 on the way");
+}
+
+Test(client_time, smallest_round_trip_of_eight_wins_and_the_newer_on_a_tie)
+{
+    struct arb_time_sync sync;
+    arb_fine estimate = 0;
+    arb_time_sync_reset(&sync, 60);
+    cr_assert_not(arb_time_sync_estimate(&sync, S, &estimate), "nothing is known yet");
+    arb_time_sync_add(&sync, 100 * TICK, 0, S, S + 20 * MS);
+    for (int i = 0; i < 3; i++) {
+        arb_time_sync_add(&sync, 200 * TICK, 0, 2 * S, 2 * S + 50 * MS);
+    }
+    cr_assert_eq(arb_time_sync_best(&sync)->received_ns, S + 20 * MS);
+    arb_time_sync_add(&sync, 300 * TICK, 0, 3 * S, 3 * S + 20 * MS);
+    cr_assert_eq(arb_time_sync_best(&sync)->received_ns, 3 * S + 20 * MS, "the newer on a tie");
+    for (int i = 0; i < 8; i++) {
+        arb_time_sync_add(&sync, 400 * TICK, 0, 4 * S, 4 * S + 50 * MS);
+    }
+    cr_assert_eq(arb_time_sync_best(&sync)->rtt_ns, 50 * MS, "only eight are kept");
+}
+
+Test(client_time, elapsed_time_does_not_overflow_in_a_year)
+{
+    cr_assert_eq(arb_fine_from_ns(365ULL * 86400 * S, 128), 365LL * 86400 * 128 * TICK);
+    cr_assert_eq(arb_fine_from_ns(S / 2, 60), 30 * TICK);
+}
+
+Test(client_time, clock_is_steered_within_its_rate_and_never_stands)
+{
+    struct arb_slew slew = {0};
+    struct arb_slew_limits limits = {4, 15 * TICK};
+    arb_slew_advance(&slew, S, 60, 100 * TICK, limits);
+    cr_assert_eq(slew.at, 100 * TICK, "starts at its target");
+    uint64_t now = S;
+    arb_fine target = 110 * TICK; /* ten ticks ahead, then both go on */
+    for (int frame = 0; frame < 600; frame++) {
+        arb_fine before = slew.at;
+        now += 10 * MS;
+        target += arb_fine_from_ns(10 * MS, 60);
+        cr_assert_not(arb_slew_advance(&slew, now, 60, target, limits), "no jump");
+        arb_fine straight = arb_fine_from_ns(10 * MS, 60);
+        arb_fine step = slew.at - before;
+        cr_assert(step >= straight * 96 / 100 - 1 && step <= straight * 104 / 100 + 1);
+    }
+    arb_fine error = target - slew.at;
+    cr_assert(error >= 0 && error < TICK / 8, "arrived: %f", (double)error / (double)TICK);
+}
+
+Test(client_time, beyond_the_bound_the_clock_jumps_once)
+{
+    struct arb_slew slew = {0};
+    struct arb_slew_limits limits = {4, 15 * TICK};
+    arb_slew_advance(&slew, S, 60, 100 * TICK, limits);
+    cr_assert(arb_slew_advance(&slew, S + 16 * MS, 60, 400 * TICK, limits));
+    cr_assert_eq(slew.at, 400 * TICK);
+    cr_assert_not(arb_slew_advance(&slew, S + 32 * MS, 60, 401 * TICK, limits));
+}
+
+Test(client_time, one_way_time_that_rises_and_falls_turns_the_playback_once)
+{
+    /* +100 ms for two seconds, then back: pitfalls.md "Playback control overshoots". */
+    struct arb_slew view = {0};
+    struct arb_slew_limits limits = {8, 30 * TICK};
+    int reversals = 0;
+    int direction = 0;
+    arb_fine step_before = arb_fine_from_ns(16 * MS, 60);
+    uint64_t now = S;
+    arb_slew_advance(&view, now, 60, 1000 * TICK, limits);
+    for (int frame = 1; frame <= 375; frame++) {
+        now += 16 * MS;
+        arb_fine live = 1000 * TICK + arb_fine_from_ns(now - S, 60);
+        bool delayed = frame > 62 && frame <= 187;
+        arb_fine before = view.at;
+        arb_slew_advance(&view, now, 60, live - (delayed ? 6 * TICK : 0), limits);
+        arb_fine step = view.at - before;
+        cr_assert(step * 10 >= step_before * 9 && step * 10 <= step_before * 11, "rate");
+        int bent = step < step_before - 64 ? -1 : step > step_before + 64 ? 1 : 0;
+        if (bent != 0 && bent != direction) {
+            reversals += direction != 0;
+            direction = bent;
+        }
+    }
+    arb_fine live = 1000 * TICK + arb_fine_from_ns(now - S, 60);
+    cr_assert_leq(reversals, 1);
+    cr_assert_lt(live - view.at, arb_fine_from_ns(10 * MS, 60), "settled within 10 ms");
+}
+
+/* ---- pace ---- */
+
+Test(client_pace, delay_covers_the_interval_and_what_arrived_late)
+{
+    struct arb_delay delay;
+    arb_delay_reset(&delay);
+    struct arb_delay_state state = arb_delay_now(&delay, 2, 0, 60 * TICK);
+    cr_assert_eq(state.interpolation, 4 * TICK, "before any measurement: two intervals");
+    for (arb_tick tick = 100; tick < 200; tick += 2) {
+        arb_fine late = tick == 150 ? 2 * TICK : 0;
+        arb_delay_add(&delay, ((arb_fine)tick + 6) * TICK + late, tick - 2, tick);
+    }
+    state = arb_delay_now(&delay, 2, 0, 60 * TICK);
+    cr_assert_eq(state.age, 6 * TICK);
+    cr_assert_eq(state.jitter, 2 * TICK);
+    cr_assert_eq(state.interpolation, 4 * TICK + TICK / 4, "interval and jitter, and a quarter");
+    state = arb_delay_now(&delay, 2, 0, 3 * TICK);
+    cr_assert_eq(state.interpolation, 3 * TICK, "within its limits");
+    state = arb_delay_now(&delay, 2, 5 * TICK, 5 * TICK);
+    cr_assert_eq(state.interpolation, 5 * TICK, "equal limits fix it");
+}
+
+Test(client_pace, lost_snapshot_lengthens_the_delay_until_it_is_forgotten)
+{
+    struct arb_delay delay;
+    arb_delay_reset(&delay);
+    arb_delay_add(&delay, 110 * TICK, 100, 104);
+    cr_assert_eq(arb_delay_now(&delay, 2, 0, 60 * TICK).interpolation, 4 * TICK + TICK / 4);
+    for (arb_tick tick = 106; tick < 106 + 2 * ARB_PACE_WINDOW; tick += 2) {
+        arb_delay_add(&delay, ((arb_fine)tick + 6) * TICK, tick - 2, tick);
+    }
+    cr_assert_eq(arb_delay_now(&delay, 2, 0, 60 * TICK).interpolation, 2 * TICK + TICK / 4);
+}
+
+Test(client_pace, lead_rises_at_once_to_what_would_have_been_in_time_and_sinks_slowly)
+{
+    struct arb_lead lead;
+    arb_lead_reset(&lead);
+    uint64_t now = S;
+    cr_assert_eq(arb_lead_now(&lead, now, 9 * TICK, 0, 60 * TICK), 9 * TICK);
+    arb_lead_add(&lead, 8 * TICK, 3, TICK);
+    cr_assert_eq(arb_lead_now(&lead, now, 9 * TICK, 0, 60 * TICK), 6 * TICK, "3 early, 1 asked");
+    arb_lead_add(&lead, 6 * TICK, -1, TICK);
+    cr_assert_eq(arb_lead_now(&lead, now, 9 * TICK, 0, 60 * TICK), 8 * TICK, "one late");
+    for (int i = 0; i < ARB_PACE_WINDOW; i++) {
+        arb_lead_add(&lead, 8 * TICK, 3, TICK);
+    }
+    arb_fine after = arb_lead_now(&lead, now + S, 9 * TICK, 0, 60 * TICK);
+    cr_assert(after < 8 * TICK && after > 7 * TICK, "a tenth of the way in a second");
+    cr_assert_eq(arb_lead_now(&lead, now, 0, 0, 3 * TICK), 3 * TICK, "within its limits");
+}
+
+Test(client_pace, outage_does_not_leave_a_lead_of_its_own_length)
+{
+    struct arb_lead lead;
+    arb_lead_reset(&lead);
+    arb_lead_add(&lead, 8 * TICK, -100, TICK);
+    cr_assert_eq(arb_lead_now(&lead, S, 0, 0, 120 * TICK), 13 * TICK);
+}
