@@ -102,13 +102,12 @@ enum arb_net_event_type {
 
 struct arb_net_event {
     enum arb_net_event_type type;
-    uint32_t peer; /* 0..peer_capacity-1 */
-    uint32_t
-        epoch; /* +1 at each connection in that place: a late event of an older one is told apart.
-                  The place is given to another only after the caller took DISCONNECTED */
+    uint32_t peer; /* 0..peer_capacity-1; given to another only after DISCONNECTED was taken */
+    /* +1 at each connection in that place: a late event of an older one is told apart. */
+    uint32_t epoch;
     uint32_t data; /* DISCONNECTED: the reason the other side gave, 0 for a time-out */
     uint8_t channel;
-    const uint8_t *bytes; /* MESSAGE: valid until the next call with this endpoint */
+    const uint8_t *bytes; /* MESSAGE: valid until the next arb_net_next */
     size_t size;
     uint64_t received_ns; /* when its datagram was read from the carrier: now_ns of that service */
 };
@@ -161,8 +160,8 @@ void arb_net_service(struct arb_net *net, uint64_t now_ns);
 /* False when there are no more. Events are in order of arrival per peer. */
 bool arb_net_next(struct arb_net *net, struct arb_net_event *event);
 
-/* size <= ARB_NET_MESSAGE_MAX. False when the peer is gone or (reliable) its queue is full: then it
- * is being cut and ARB_NET_DISCONNECTED follows. Copied. */
+/* 1..ARB_NET_MESSAGE_MAX bytes. False when the peer is gone or (reliable) its queue is full: then
+ * it is being cut and ARB_NET_DISCONNECTED follows. Copied. */
 bool arb_net_send(struct arb_net *net, uint32_t peer, uint8_t channel, const uint8_t *bytes,
                   size_t size);
 /* Sends everything queued in as few system calls as possible. */
