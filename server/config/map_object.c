@@ -251,7 +251,7 @@ static bool add_polyline(struct map_loader *loader, const struct map_object *obj
                          const cJSON *list)
 {
     size_t count;
-    float radius;
+    float radius = 0.0F;
     if (!read_thickness(loader, object, &radius)) {
         return false;
     }

@@ -143,6 +143,6 @@ void arb_move_step(struct arb_own *own, const struct arb_input *input,
         }
         break;
     case ARB_MOVER_NONE:
-        ARB_ASSERT(!"a match has a mover");
+        ARB_ASSERT(params->mover != ARB_MOVER_NONE);
     }
 }
