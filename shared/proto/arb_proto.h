@@ -17,7 +17,7 @@ enum {
     ARB_INPUTS_PER_PACKET_MAX = 32,
     ARB_CHUNK_PAYLOAD_MAX = 8186, /* the format's bound; what is configured must fit a datagram */
     ARB_CHUNKS_MAX = 64,
-    ARB_MESSAGE_BYTES_MAX = 1200,                 /* one message in one datagram */
+    ARB_MESSAGE_BYTES_MAX = 1175,                 /* one message in one datagram */
     ARB_LONG_MESSAGE_BYTES_MAX = 4 * 1024 * 1024, /* reassembled from parts */
 };
 
