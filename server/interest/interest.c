@@ -27,34 +27,51 @@ struct interest *interest_create(struct arb_arena *arena, const struct interest_
     interest->config = *config;
     for (uint32_t kind = 0; kind < config->schema->kind_count; kind++) {
         double radius = (double)config->radius_of_kind[kind];
-        interest->enter_squared[kind] = square((double)config->enter_m + radius);
-        interest->retain_squared[kind] = square((double)config->retain_m + radius);
+        interest->limits[0][kind] = square((double)config->enter_m + radius);
+        interest->limits[1][kind] = square((double)config->retain_m + radius);
     }
     interest_grid_create(&interest->grid, arena, config);
-    size_t words = words_of(config->entity_capacity);
-    interest->near = arb_arena_take_array(arena, words, sizeof *interest->near);
-    interest->far = arb_arena_take_array(arena, words, sizeof *interest->far);
+    uint32_t entities = config->entity_capacity;
+    interest->orders = arb_arena_take_array(arena, entities, sizeof *interest->orders);
+    interest->found = arb_arena_take_array(arena, words_of(entities), sizeof *interest->found);
     interest->viewers =
         arb_arena_take_array(arena, config->viewer_capacity, sizeof *interest->viewers);
     for (uint32_t i = 0; i < config->viewer_capacity; i++) {
         struct interest_viewer *viewer = &interest->viewers[i];
-        viewer->keys = arb_arena_take_array(arena, config->entity_capacity, sizeof(uint32_t));
-        viewer->indices = arb_arena_take_array(arena, config->entity_capacity, sizeof(uint32_t));
+        viewer->keys = arb_arena_take_array(arena, entities, sizeof *viewer->keys);
+        viewer->indices = arb_arena_take_array(arena, entities, sizeof *viewer->indices);
+        viewer->seen = arb_arena_take_array(arena, words_of(entities), sizeof *viewer->seen);
     }
     return interest;
+}
+
+/* As long as no entity comes or goes, places in the frame stay, and so do the viewers' sets of
+ * places. */
+static void take_orders(struct interest *interest, const struct arb_frame *frame)
+{
+    bool same = interest->frame != NULL && interest->order_count == frame->entity_count;
+    for (uint32_t i = 0; i < frame->entity_count; i++) {
+        uint32_t order = arb_key_order(frame->entities[i].key);
+        ARB_ASSERT(i == 0 || interest->orders[i - 1] < order);
+        same = same && interest->orders[i] == order;
+        interest->orders[i] = order;
+    }
+    interest->order_count = frame->entity_count;
+    if (!same) interest->version++;
 }
 
 void interest_build(struct interest *interest, const struct arb_frame *frame)
 {
     ARB_ASSERT(frame->entity_count <= interest->config.entity_capacity);
     ARB_ASSERT(frame->point_count <= interest->config.point_capacity);
+    take_orders(interest, frame);
     interest->frame = frame;
     interest_grid_build(&interest->grid, &interest->config, frame);
 }
 
-static bool has_bit(const uint64_t *set, uint32_t index)
+static uint64_t bit_of(const uint64_t *set, uint32_t index)
 {
-    return (set[index / 64] >> (index % 64) & 1) != 0;
+    return set[index / 64] >> (index % 64) & 1;
 }
 
 static void add_bit(uint64_t *set, uint32_t index)
@@ -63,75 +80,76 @@ static void add_bit(uint64_t *set, uint32_t index)
 }
 
 /* A body counts when any of its points does. */
-static void test_points(struct interest *interest, const struct grid_entry *entry, double x,
-                        double y)
+static bool touches(const struct interest *interest, const struct grid_entry *entry, double limit,
+                    double x, double y)
 {
     const struct grid_run *run = &interest->grid.runs[entry->run - 1];
-    uint32_t kind = entry->kind;
-    double enter_squared = interest->enter_squared[kind];
-    double retain_squared = interest->retain_squared[kind];
-    float unit = interest->grid.unit_of_kind[kind];
     const struct arb_point *points = &interest->frame->points[run->first];
+    float unit = interest->grid.unit_of_kind[entry->kind];
+    bool in = false;
     for (uint32_t i = 0; i < run->count; i++) {
         double dx = (double)((float)points[i].x * unit) - x;
         double dy = (double)((float)points[i].y * unit) - y;
-        double squared = dx * dx + dy * dy;
-        if (squared <= enter_squared) {
-            add_bit(interest->near, entry->entity);
-            return;
-        }
-        if (squared <= retain_squared) add_bit(interest->far, entry->entity);
+        in = in || dx * dx + dy * dy <= limit;
     }
+    return in;
 }
 
-static void test_entries(struct interest *interest, uint32_t first, uint32_t end, double x,
+/* The hot loop. Seen before: the retain radius counts, else the enter radius. Bits are set by
+ * arithmetic, since whether something is in is as random as a branch can be. */
+static void test_entries(const struct interest *interest, uint32_t first, uint32_t end,
+                         const uint64_t *restrict seen, uint64_t *restrict found, double x,
                          double y)
 {
+    const struct grid_entry *entries = interest->grid.entries;
     for (uint32_t i = first; i < end; i++) {
-        const struct grid_entry *entry = &interest->grid.entries[i];
+        const struct grid_entry *entry = &entries[i];
+        uint32_t index = entry->entity;
+        double limit = interest->limits[bit_of(seen, index)][entry->kind];
         if (entry->run != 0) {
-            if (!has_bit(interest->near, entry->entity)) test_points(interest, entry, x, y);
+            bool known = bit_of(found, index) != 0;
+            if (!known && touches(interest, entry, limit, x, y)) add_bit(found, index);
             continue;
         }
         double dx = (double)entry->x - x;
         double dy = (double)entry->y - y;
-        double squared = dx * dx + dy * dy;
-        if (squared <= interest->retain_squared[entry->kind]) {
-            add_bit(interest->far, entry->entity);
-            if (squared <= interest->enter_squared[entry->kind]) {
-                add_bit(interest->near, entry->entity);
-            }
-        }
+        found[index / 64] |= (uint64_t)(dx * dx + dy * dy <= limit) << (index % 64);
     }
-    interest->candidates += end - first;
 }
 
-/* Fills the sets near (inside the enter radius) and far (inside the retain radius). Rows of the
- * grid are contiguous, so a disc is a few straight scans. */
-static void search(struct interest *interest, double x, double y)
+/* Rows of the grid are contiguous, so a disc is a few straight scans. */
+static void search(struct interest *interest, const uint64_t *seen, double x, double y)
 {
     const struct interest_grid *grid = &interest->grid;
     double reach = (double)interest->config.retain_m + REACH_SLACK_M;
     struct grid_span across = interest_grid_span(grid, x - reach, x + reach);
     struct grid_span along = interest_grid_span(grid, y - reach, y + reach);
+    uint32_t until_wrap = grid->mask + 1 - across.first;
+    uint32_t straight = across.count < until_wrap ? across.count : until_wrap;
+    uint64_t *found = interest->found;
     for (uint32_t i = 0; i < along.count; i++) {
         uint32_t row = ((along.first + i) & grid->mask) << grid->shift;
-        uint32_t until_wrap = grid->mask + 1 - across.first;
-        uint32_t straight = across.count < until_wrap ? across.count : until_wrap;
         const uint32_t *starts = &grid->starts[row];
-        test_entries(interest, starts[across.first], starts[across.first + straight], x, y);
-        test_entries(interest, starts[0], starts[across.count - straight], x, y);
+        uint32_t first = starts[across.first];
+        uint32_t end = starts[across.first + straight];
+        test_entries(interest, first, end, seen, found, x, y);
+        interest->candidates += end - first;
+        if (straight < across.count) {
+            end = starts[across.count - straight];
+            test_entries(interest, starts[0], end, seen, found, x, y);
+            interest->candidates += end - starts[0];
+        }
     }
 }
 
 /* Index of the first entity of the frame at or after `from` whose key is not below `order`. */
-static uint32_t lower_bound(const struct arb_frame *frame, uint32_t from, uint32_t order)
+static uint32_t lower_bound(const struct interest *interest, uint32_t from, uint32_t order)
 {
     uint32_t low = from;
-    uint32_t high = frame->entity_count;
+    uint32_t high = interest->order_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (arb_key_order(frame->entities[middle].key) < order) {
+        if (interest->orders[middle] < order) {
             low = middle + 1;
         } else {
             high = middle;
@@ -140,42 +158,43 @@ static uint32_t lower_bound(const struct arb_frame *frame, uint32_t from, uint32
     return low;
 }
 
-static void add_always(struct interest *interest, const struct arb_key *always, uint32_t count)
+/* Adds the key's place to the set when the frame has it; returns where to look for the next, higher
+ * key. */
+static uint32_t add_key(const struct interest *interest, uint64_t *set, uint32_t from,
+                        uint32_t order)
 {
-    uint32_t from = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t order = arb_key_order(always[i]);
-        ARB_ASSERT(i == 0 || arb_key_order(always[i - 1]) < order);
-        from = lower_bound(interest->frame, from, order);
-        if (from == interest->frame->entity_count) return;
-        if (arb_key_order(interest->frame->entities[from].key) == order) {
-            add_bit(interest->near, from);
-        }
-    }
+    uint32_t at = lower_bound(interest, from, order);
+    if (at < interest->order_count && interest->orders[at] == order) add_bit(set, at);
+    return at;
 }
 
-/* Walks the found entities in the order of their keys beside the keys seen before: near ones are
- * in, far ones stay in. */
-static uint32_t choose(struct interest *interest, struct interest_viewer *viewer)
+/* The set of places that this viewer saw, in terms of the newest frame. */
+static const uint64_t *seen_places(const struct interest *interest, struct interest_viewer *viewer,
+                                   size_t words)
 {
-    size_t words = words_of(interest->frame->entity_count);
-    uint32_t seen = 0;
-    uint32_t kept = 0;
+    if (viewer->version == interest->version) return viewer->seen;
+    memset(viewer->seen, 0, words * sizeof *viewer->seen);
+    uint32_t from = 0;
+    for (uint32_t i = 0; i < viewer->count; i++) {
+        from = add_key(interest, viewer->seen, from, viewer->keys[i]);
+    }
+    return viewer->seen;
+}
+
+/* The places found, ascending, and their keys. */
+static void list_found(const struct interest *interest, struct interest_viewer *viewer,
+                       size_t words)
+{
+    uint32_t count = 0;
     for (size_t word = 0; word < words; word++) {
-        uint64_t found = interest->near[word] | interest->far[word];
-        while (found != 0) {
-            uint32_t bit = (uint32_t)__builtin_ctzll(found);
-            found &= found - 1;
-            uint32_t index = (uint32_t)word * 64 + bit;
-            uint32_t order = arb_key_order(interest->frame->entities[index].key);
-            while (seen < viewer->count && viewer->keys[seen] < order) {
-                seen++;
-            }
-            bool before = seen < viewer->count && viewer->keys[seen] == order;
-            if (before || has_bit(interest->near, index)) viewer->indices[kept++] = index;
+        for (uint64_t left = interest->found[word]; left != 0; left &= left - 1) {
+            uint32_t index = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(left);
+            viewer->indices[count] = index;
+            viewer->keys[count] = interest->orders[index];
+            count++;
         }
     }
-    return kept;
+    viewer->count = count;
 }
 
 const uint32_t *interest_update(struct interest *interest, uint32_t viewer_index,
@@ -185,15 +204,22 @@ const uint32_t *interest_update(struct interest *interest, uint32_t viewer_index
     ARB_ASSERT(viewer_index < interest->config.viewer_capacity);
     ARB_ASSERT(interest->frame != NULL);
     struct interest_viewer *viewer = &interest->viewers[viewer_index];
-    size_t bytes = words_of(interest->frame->entity_count) * sizeof(uint64_t);
-    memset(interest->near, 0, bytes);
-    memset(interest->far, 0, bytes);
-    search(interest, (double)centre.x, (double)centre.y);
-    add_always(interest, always, always_count);
-    viewer->count = choose(interest, viewer);
-    for (uint32_t i = 0; i < viewer->count; i++) {
-        viewer->keys[i] = arb_key_order(interest->frame->entities[viewer->indices[i]].key);
+    size_t words = words_of(interest->order_count);
+    const uint64_t *seen = seen_places(interest, viewer, words);
+    memset(interest->found, 0, words * sizeof *interest->found);
+    search(interest, seen, (double)centre.x, (double)centre.y);
+    uint32_t from = 0;
+    for (uint32_t i = 0; i < always_count; i++) {
+        uint32_t order = arb_key_order(always[i]);
+        ARB_ASSERT(i == 0 || arb_key_order(always[i - 1]) < order);
+        from = add_key(interest, interest->found, from, order);
     }
+    list_found(interest, viewer, words);
+    /* What was found is what was seen the next time. */
+    uint64_t *found = interest->found;
+    interest->found = viewer->seen;
+    viewer->seen = found;
+    viewer->version = interest->version;
     *count = viewer->count;
     return viewer->indices;
 }
@@ -202,6 +228,7 @@ void interest_forget(struct interest *interest, uint32_t viewer)
 {
     ARB_ASSERT(viewer < interest->config.viewer_capacity);
     interest->viewers[viewer].count = 0;
+    interest->viewers[viewer].version = 0;
 }
 
 uint64_t interest_candidates(const struct interest *interest)

@@ -54,16 +54,21 @@ struct interest_grid {
 
 struct interest_viewer {
     uint32_t *keys;    /* arb_key_order of the visible set, ascending */
-    uint32_t *indices; /* the same as places in the newest frame */
+    uint32_t *indices; /* the same as places in the frame it was made for */
     uint32_t count;
+    uint32_t version; /* of the places in `seen`; 0: none, they are made from the keys */
+    uint64_t *seen;   /* bit per place */
 };
 
 struct interest {
     struct interest_config config;
-    double enter_squared[ARB_KINDS_MAX], retain_squared[ARB_KINDS_MAX]; /* m^2, (R + r)^2 */
+    double limits[2][ARB_KINDS_MAX]; /* m^2, (R + r)^2: [0] to enter, [1] to stay */
     struct interest_grid grid;
     const struct arb_frame *frame;
-    uint64_t *near, *far; /* one bit per entity of the frame */
+    uint32_t *orders; /* arb_key_order of its entities */
+    uint32_t order_count;
+    uint32_t version; /* +1 when an entity came or went; from 1 */
+    uint64_t *found;  /* bit per place, of the update under way */
     struct interest_viewer *viewers;
     uint64_t candidates;
 };
