@@ -99,22 +99,25 @@ static bool check_pickup(const struct arena_params *params, const struct map_pla
     enum arb_pickup_type type;
     int32_t value;
     if (!arena_pickup_of(params, place, &type, &value)) {
-        return rules_refuse(error, error_bytes,
-                            "pickup \"%s\" has kind \"%s\": allowed are \"health\", \"ammo\", "
-                            "\"weapon\"",
-                            place->name, place->type);
+        return rules_refuse(
+            error, error_bytes,
+            "pickup \"%s\" at (%g, %g) m has kind \"%s\": allowed are \"health\", \"ammo\", "
+            "\"weapon\"",
+            RULES_PLACE(place), place->type);
     }
     if (type == ARB_PICKUP_WEAPON && (value < 0 || value >= params->weapon_count)) {
-        return rules_refuse(error, error_bytes,
-                            "pickup \"%s\" gives weapon %d: arena.weapons has 1 to %d (the map's "
-                            "value, else arena.pickup_weapon)",
-                            place->name, value + 1, params->weapon_count);
+        return rules_refuse(
+            error, error_bytes,
+            "pickup \"%s\" at (%g, %g) m gives weapon %d: arena.weapons has 1 to %d (the map's "
+            "value, else arena.pickup_weapon)",
+            RULES_PLACE(place), value + 1, params->weapon_count);
     }
     int32_t most =
         (1 << arb_schema_arena.kinds[ARB_ARENA_PICKUP].fields[ARB_PICKUP_VALUE].bits) - 1;
     if (type != ARB_PICKUP_WEAPON && (value < 1 || value > most)) {
-        return rules_refuse(error, error_bytes, "pickup \"%s\" has value %d: allowed are 1 to %d",
-                            place->name, value, most);
+        return rules_refuse(error, error_bytes,
+                            "pickup \"%s\" at (%g, %g) m has value %d: allowed are 1 to %d",
+                            RULES_PLACE(place), value, most);
     }
     return true;
 }

@@ -141,8 +141,7 @@ static bool check_spawn_walls(const struct map *map, struct arb_hull hull, char 
             good = rules_refuse(error, error_bytes,
                                 "spawn \"%s\" at (%g, %g) m overlaps a wall or the bounds: a "
                                 "character of radius %g m must fit there",
-                                place->name, (double)place->low.x, (double)place->low.y,
-                                (double)hull.radius);
+                                RULES_PLACE(place), (double)hull.radius);
         }
     }
     arb_geometry_destroy(geometry);
@@ -163,8 +162,7 @@ bool rules_check_spawns(const struct map *map, struct arb_hull hull, char *error
                 return rules_refuse(error, error_bytes,
                                     "spawn \"%s\" at (%g, %g) m overlaps spawn \"%s\": points of "
                                     "class \"spawn\" must be at least %g m apart",
-                                    b->name, (double)b->low.x, (double)b->low.y, a->name,
-                                    (double)hull.radius);
+                                    RULES_PLACE(b), a->name, (double)hull.radius);
             }
         }
     }

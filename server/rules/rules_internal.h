@@ -67,6 +67,9 @@ bool rules_spawn_point(const struct rules_context *context, const struct rules_s
 bool rules_refuse(char *error, size_t error_bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Arguments of "\"%s\" at (%g, %g) m": names are often empty or given twice. */
+#define RULES_PLACE(place) (place)->name, (double)(place)->low.x, (double)(place)->low.y
+
 /* The map has spawns, and none that is a point touches a wall or another one. */
 bool rules_check_spawns(const struct map *map, struct arb_hull hull, char *error,
                         size_t error_bytes);

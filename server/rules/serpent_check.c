@@ -67,14 +67,15 @@ static bool check_food(const struct serpent_params *params, uint32_t max_players
         const struct map_place *place = &map->pickups[i];
         if (strcmp(place->type, "food") != 0) {
             return rules_refuse(error, error_bytes,
-                                "pickup \"%s\" has kind \"%s\": allowed is \"food\"", place->name,
-                                place->type);
+                                "pickup \"%s\" at (%g, %g) m has kind \"%s\": allowed is \"food\"",
+                                RULES_PLACE(place), place->type);
         }
         if (place->value < 0 || place->value > most) {
-            return rules_refuse(error, error_bytes,
-                                "pickup \"%s\" has value %d: allowed are 0 (serpent.food_value) "
-                                "to %d",
-                                place->name, place->value, most);
+            return rules_refuse(
+                error, error_bytes,
+                "pickup \"%s\" at (%g, %g) m has value %d: allowed are 0 (serpent.food_value) "
+                "to %d",
+                RULES_PLACE(place), place->value, most);
         }
     }
     return true;

@@ -284,7 +284,7 @@ Test(rules_places, pickups_must_be_known_to_the_mode)
         open_checked(rows[i].mode, NULL);
         stage_add_spawn(&stage, 20, 20, 0);
         stage_add_pickup(&stage, rows[i].type, 10, 10, rows[i].value, 0);
-        refused("pickup \"pickup 1\"");
+        refused("pickup \"pickup 1\" at (10, 10) m");
     }
 }
 
