@@ -169,33 +169,29 @@ static void acknowledge(struct arb_predict *predict, arb_sequence consumed)
     }
 }
 
-bool arb_predict_confirm(struct arb_predict *predict, arb_tick tick, const struct arb_own *own,
-                         uint8_t control, arb_sequence consumed)
+enum arb_predict_verdict arb_predict_confirm(struct arb_predict *predict, arb_tick tick,
+                                             const struct arb_own *own, uint8_t control,
+                                             arb_sequence consumed)
 {
     struct arb_own *state = &predict->states[tick % ARB_PREDICT_TICKS];
-    bool held = predict->has_state && tick >= predict->confirmed_tick &&
-                tick <= predict->predicted_tick && control == predict->control;
-    bool same = held && memcmp(state, own, sizeof *own) == 0;
-    bool ordered = predict->has_state && tick >= predict->confirmed_tick;
+    bool held =
+        predict->has_state && tick >= predict->confirmed_tick && tick <= predict->predicted_tick;
+    bool same = held && control == predict->control && memcmp(state, own, sizeof *own) == 0;
     acknowledge(predict, consumed);
     predict->has_state = true;
     predict->control = control;
     predict->confirmed_tick = tick;
+    if (!held) {
+        const struct arb_pending *pending = arb_predict_at(predict, tick);
+        struct arb_input *steered = &predict->held[tick % ARB_PREDICT_TICKS];
+        *steered = pending != NULL ? pending->input : (struct arb_input){0};
+    }
     if (!same) {
         *state = *own;
-        if (!ordered || tick > predict->predicted_tick) {
-            /* Nothing steered this tick as far as we know: the newest input goes on. */
-            const struct arb_pending *pending = arb_predict_at(predict, tick);
-            struct arb_input *steered = &predict->held[tick % ARB_PREDICT_TICKS];
-            memset(steered, 0, sizeof *steered);
-            if (pending != NULL) {
-                *steered = pending->input;
-            }
-        }
         predict->predicted_tick = tick;
     }
     predict_on(predict);
-    return !same;
+    return same ? ARB_PREDICT_SAME : held ? ARB_PREDICT_DIFFERS : ARB_PREDICT_UNKNOWN;
 }
 
 /* ---- showing ---- */

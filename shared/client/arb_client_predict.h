@@ -69,11 +69,16 @@ void arb_predict_drop_inputs(struct arb_predict *predict);
 /* There is no character, or no longer. */
 void arb_predict_no_state(struct arb_predict *predict);
 
-/* The server's word: state of `tick`, control number, newest sequence it has consumed. True when
- * it is not what had been predicted for that tick (also when nothing had been); then all after it
- * was predicted anew. */
-bool arb_predict_confirm(struct arb_predict *predict, arb_tick tick, const struct arb_own *own,
-                         uint8_t control, arb_sequence consumed);
+enum arb_predict_verdict {
+    ARB_PREDICT_SAME,
+    ARB_PREDICT_DIFFERS, /* all after it was predicted anew */
+    ARB_PREDICT_UNKNOWN, /* nothing had been predicted for that tick */
+};
+
+/* The server's word: state of `tick`, control number, newest sequence it has consumed. */
+enum arb_predict_verdict arb_predict_confirm(struct arb_predict *predict, arb_tick tick,
+                                             const struct arb_own *own, uint8_t control,
+                                             arb_sequence consumed);
 
 /* What the own player looks like `at` on the input clock: between the state of tick floor(at) - 1
  * and that of floor(at), which `now` steers if no input was made for it yet. */

@@ -19,7 +19,7 @@ static int32_t jump_count(const struct arb_schema *schema, const struct arb_fram
     return field < 0 ? -1 : entity->q[field];
 }
 
-enum cause { CAUSE_NONE, CAUSE_JUMP, CAUSE_OUTSIDE, CAUSE_STARVED };
+enum cause { CAUSE_NONE, CAUSE_JUMP, CAUSE_OUTSIDE, CAUSE_STARVED, CAUSE_UNPREDICTED };
 
 static void count_correction(struct arbiter_client *client, enum cause cause, float error_m)
 {
@@ -33,6 +33,8 @@ static void count_correction(struct arbiter_client *client, enum cause cause, fl
         break;
     case CAUSE_STARVED:
         out->starved++;
+        break;
+    case CAUSE_UNPREDICTED:
         break;
     case CAUSE_NONE:
         out->count++;
@@ -99,10 +101,12 @@ static void confirm_own(struct arbiter_client *client, const struct commit *comm
     if (had_state) {
         arb_client_own_shown(client, &before);
     }
-    bool differs = arb_predict_confirm(predict, commit->tick, &commit->own, commit->header.control,
-                                       commit->consumed);
-    if (had_state && differs) {
-        correct(client, find_cause(client, commit), before.position);
+    enum arb_predict_verdict verdict = arb_predict_confirm(
+        predict, commit->tick, &commit->own, commit->header.control, commit->consumed);
+    if (had_state && verdict != ARB_PREDICT_SAME) {
+        enum cause cause = find_cause(client, commit);
+        bool blank = verdict == ARB_PREDICT_UNKNOWN && cause == CAUSE_NONE;
+        correct(client, blank ? CAUSE_UNPREDICTED : cause, before.position);
     }
 }
 

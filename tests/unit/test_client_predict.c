@@ -127,7 +127,8 @@ Test(client_predict, only_unacknowledged_inputs_are_applied_again)
         arb_predict_input(&scene.predict, &pending);
     }
     struct arb_own confirmed = at_place(3.0F);
-    cr_assert(arb_predict_confirm(&scene.predict, 202, &confirmed, 1, 102));
+    cr_assert_eq(arb_predict_confirm(&scene.predict, 202, &confirmed, 1, 102), ARB_PREDICT_UNKNOWN,
+                 "there was no state to predict from");
     cr_assert_eq(arb_predict_unacknowledged(&scene.predict), 1, "only 103");
     struct arb_own expected = confirmed;
     struct arb_move_report report;
@@ -150,10 +151,10 @@ Test(client_predict, server_that_agrees_changes_nothing)
     }
     struct arb_own result = scene.predict.states[106 % ARB_PREDICT_TICKS];
     struct arb_own newest = scene.predict.states[110 % ARB_PREDICT_TICKS];
-    cr_assert_not(arb_predict_confirm(&scene.predict, 106, &result, 1, 6));
+    cr_assert_eq(arb_predict_confirm(&scene.predict, 106, &result, 1, 6), ARB_PREDICT_SAME);
     cr_assert_arr_eq(&scene.predict.states[110 % ARB_PREDICT_TICKS], &newest, sizeof newest);
     result.x += 0.25F;
-    cr_assert(arb_predict_confirm(&scene.predict, 106, &result, 1, 6), "any difference counts");
+    cr_assert_eq(arb_predict_confirm(&scene.predict, 106, &result, 1, 6), ARB_PREDICT_DIFFERS);
     struct arb_own moved = scene.predict.states[110 % ARB_PREDICT_TICKS];
     assert_near(moved.x - newest.x, 0.25F, "the difference is carried to the newest tick");
     arb_geometry_destroy(scene.geometry);
@@ -231,7 +232,7 @@ Test(client_predict, silent_server_does_not_overrun_what_is_kept)
     }
     cr_assert_lt(scene.predict.predicted_tick - scene.predict.confirmed_tick, ARB_PREDICT_TICKS);
     cr_assert_lt(arb_predict_unacknowledged(&scene.predict), ARB_PREDICT_TICKS);
-    cr_assert(arb_predict_confirm(&scene.predict, 890, &confirmed, 1, 790));
+    arb_predict_confirm(&scene.predict, 890, &confirmed, 1, 790);
     cr_assert_eq(scene.predict.predicted_tick, 900);
     arb_geometry_destroy(scene.geometry);
 }
