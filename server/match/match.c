@@ -3,10 +3,26 @@
 
 #include "server/match/match_internal.h"
 #include "shared/base/arb_assert.h"
+#include "shared/base/arb_math.h"
 
 #include <string.h>
 
 enum { CONTACTS_PER_ENTITY = 4 };
+
+/* Radius r of interest's exact test: what of a kind reaches farthest from its place or from a point
+ * of its body. */
+static float reach_of(const struct collide_kind *collide, const struct rewind_kind *rewind)
+{
+    float reach = collide->body_radius;
+    for (uint8_t i = 0; i < rewind->count; i++) {
+        const struct rewind_shape *shape = &rewind->shapes[i];
+        float a = arb_vec2_length(shape->a);
+        float b = arb_vec2_length(shape->b);
+        float farthest = (a > b ? a : b) + shape->radius;
+        reach = farthest > reach ? farthest : reach;
+    }
+    return reach;
+}
 
 static void create_parts(struct match *match, struct arb_arena *arena,
                          const struct world_capacity *capacity, const void *params)
@@ -34,14 +50,17 @@ static void create_parts(struct match *match, struct arb_arena *arena,
                           .player_capacity = capacity->players,
                       },
                       match->geometry);
-    match->interest =
-        interest_create(arena, &(struct interest_config){.schema = rules->schema,
-                                                         .cell_m = config->interest_cell_m,
-                                                         .enter_m = config->interest_enter_m,
-                                                         .retain_m = config->interest_retain_m,
-                                                         .viewer_capacity = capacity->players,
-                                                         .entity_capacity = capacity->entities,
-                                                         .point_capacity = points});
+    struct interest_config interest = {.schema = rules->schema,
+                                       .cell_m = config->interest_cell_m,
+                                       .enter_m = config->interest_enter_m,
+                                       .retain_m = config->interest_retain_m,
+                                       .viewer_capacity = capacity->players,
+                                       .entity_capacity = capacity->entities,
+                                       .point_capacity = points};
+    for (uint8_t kind = 0; kind < rules->schema->kind_count; kind++) {
+        interest.radius_of_kind[kind] = reach_of(&collide_kinds[kind], &rewind_kinds[kind]);
+    }
+    match->interest = interest_create(arena, &interest);
     match->replicate = replicate_create(
         arena, &(struct replicate_config){
                    .schema = rules->schema,
@@ -50,7 +69,8 @@ static void create_parts(struct match *match, struct arb_arena *arena,
                    .interval_ticks = (uint32_t)config->snapshot_interval_ticks,
                    .chunk_payload_bytes = (uint32_t)config->snapshot_chunk_payload_bytes,
                    .budget_bytes_per_s = (uint32_t)config->snapshot_budget_bytes_per_s,
-                   .entity_capacity = capacity->entities});
+                   .entity_capacity = capacity->entities,
+                   .point_capacity = points});
 }
 
 static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t players)
