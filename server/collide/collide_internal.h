@@ -3,7 +3,6 @@
 #define COLLIDE_INTERNAL_H
 
 #include "server/collide/collide.h"
-#include "shared/proto/arb_schema.h"
 
 #include <box2d/collision.h>
 

@@ -1,6 +1,7 @@
-/* The one owner of the past (spec/lag-compensation.md). Holds the published frames (one sample per tick, which
- * is the hitbox history too) and the origin records; answers pure queries over them. Replication, inspector and
- * journal read its frames; nobody else keeps past positions. Never changes the world.
+/* The one owner of the past (spec/lag-compensation.md). Holds the published frames (one sample per
+ * tick, which is the hitbox history too) and the origin records; answers pure queries over them.
+ * Replication, inspector and journal read its frames; nobody else keeps past positions. Never
+ * changes the world.
  */
 #ifndef REWIND_H
 #define REWIND_H
@@ -30,13 +31,14 @@ struct rewind_config {
     const struct rewind_kind *kinds; /* [schema->kind_count], copied */
     uint32_t tick_rate;
     uint32_t max_rewind_ms;
-    uint32_t window_ticks;           /* rollback window */
+    uint32_t window_ticks; /* rollback window */
     uint32_t snapshot_interval_ticks;
     uint32_t entity_capacity, point_capacity; /* of one frame */
     uint32_t player_capacity;
 };
 
-/* Samples for compensation alone: ceil(max(max_rewind_ms, 50) * tick_rate / 1000) + 4 + window. */
+/* Samples for compensation alone, and how far back a view is answered: ceil(max(max_rewind_ms, 50)
+ * * tick_rate / 1000) + 4 + window. */
 uint32_t rewind_samples(uint32_t max_rewind_ms, uint32_t tick_rate, uint32_t window_ticks);
 /* Length of the frame ring: max(rewind_samples, 64 * snapshot interval + 4). */
 uint32_t rewind_frames(const struct rewind_config *config);
@@ -46,8 +48,8 @@ struct rewind *rewind_create(struct arb_arena *arena, const struct rewind_config
                              const struct arb_geometry *geometry);
 void rewind_destroy(struct rewind *rewind);
 
-/* Stage 8: the place for the frame of published tick `tick` (+1 each time); the caller fills it, entities
- * ascending by key, at most the capacities, then calls rewind_commit. */
+/* Stage 8: the place for the frame of published tick `tick` (+1 each time); the caller fills it,
+ * entities ascending by key, at most the capacities, then calls rewind_commit. */
 struct arb_frame *rewind_begin_frame(struct rewind *rewind, arb_tick tick);
 void rewind_commit(struct rewind *rewind);
 
@@ -57,43 +59,52 @@ const struct arb_frame *rewind_frame(const struct rewind *rewind, arb_tick tick)
 const struct arb_frame *rewind_newest(const struct rewind *rewind);
 
 /* Stage 4, right after the player's own move: the muzzle origin of that input. */
-void rewind_record_origin(struct rewind *rewind, uint16_t slot, arb_sequence sequence, arb_tick tick,
-                          struct arb_vec2 origin);
+void rewind_record_origin(struct rewind *rewind, uint16_t slot, arb_sequence sequence,
+                          arb_tick tick, struct arb_vec2 origin);
 /* At a rebind or a new session: sequences start anew. */
 void rewind_drop_origins(struct rewind *rewind, uint16_t slot);
-/* The origin of that input, between the previous input's and its own by muzzle fraction (1/256; 0 with fraction
- * unused: its own). False when the sequence is unknown. */
+/* The origin of that input: from the previous input's place (fraction 0) towards its own by the
+ * muzzle fraction (1/256). Its own where there is no previous one of the tick before: nothing is
+ * interpolated over a gap or a rebind. False when the sequence is unknown. */
 bool rewind_origin(const struct rewind *rewind, uint16_t slot, arb_sequence sequence,
                    uint8_t muzzle_fraction, struct arb_vec2 *origin);
 
 /* The view that means "no rewind": the newest published frame. */
 struct arb_view rewind_present(const struct rewind *rewind);
 
+/* Where a character stood in that view, by the rules of drawing: m, rad. False when it did not
+ * exist there, or in one of the two ticks only. *heading may be NULL; it is 0 for kinds without
+ * one. */
+bool rewind_pose(const struct rewind *rewind, struct arb_key key, struct arb_view view,
+                 struct arb_vec2 *position, float *heading);
+
 struct rewind_ray {
-    struct arb_key shooter;   /* never hit */
-    uint8_t shooter_team;     /* with team_filter: same team (not 0) is never hit */
+    struct arb_key shooter; /* never hit */
+    uint8_t shooter_team;   /* with team_filter: same team (not 0) is never hit */
     bool team_filter;
-    struct arb_vec2 origin;   /* m */
+    struct arb_vec2 origin;    /* m */
     struct arb_vec2 direction; /* unit */
-    float range;              /* m */
-    uint8_t pierce;           /* characters it goes through; 0: stops at the first */
-    struct arb_view view;     /* the applied view */
+    float range;               /* m */
+    uint8_t pierce;            /* characters it goes through; 0: stops at the first */
+    struct arb_view view;      /* the applied view */
 };
 
 struct rewind_hit {
     struct arb_key victim;
     uint8_t part;
-    float distance;           /* m along the ray */
-    struct arb_vec2 point;    /* m */
+    float distance;        /* m along the ray */
+    struct arb_vec2 point; /* m */
 };
 
 struct rewind_shot {
-    struct rewind_hit hits[REWIND_HITS_MAX]; /* nearest first, ties by key; one per victim: its nearest shape */
+    struct rewind_hit
+        hits[REWIND_HITS_MAX]; /* nearest first, ties by key; one per victim: its nearest shape */
     uint8_t hit_count;
-    float reach;              /* m: where the ray ended (static shape, last victim, or range) */
+    float reach; /* m: where the ray ended (static shape, last victim, or range) */
 };
 
 /* Pure: (histories, ray) -> hits. Static geometry stops the ray. */
-void rewind_resolve_shot(struct rewind *rewind, const struct rewind_ray *ray, struct rewind_shot *out);
+void rewind_resolve_shot(struct rewind *rewind, const struct rewind_ray *ray,
+                         struct rewind_shot *out);
 
 #endif
