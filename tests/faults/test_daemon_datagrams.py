@@ -8,7 +8,7 @@ import unittest
 
 import daemon
 
-OPTIONS = {"match.min_players": 2, "match.countdown_s": 0, "match.result_s": 0, "match.duration_s": 6}
+OPTIONS = {"match.min_players": 2, "match.countdown_s": 0, "match.result_s": 0, "match.duration_s": 3}
 
 
 class Datagrams(daemon.Case):
