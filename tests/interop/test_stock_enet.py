@@ -99,6 +99,24 @@ class StockEnet(unittest.TestCase):
             self.assertEqual([counted[reason] for reason in ("empty", "unknown", "short", "long", "range", "order")],
                              [0] * 6)
 
+    def test_steers_a_serpent(self):
+        serpent = arbiterd.TOP / "config" / "serpent.json"
+        with arbiterd.Daemon(MATCH, config=serpent) as daemon:
+            player = self.joined(daemon.ready()["port"], "stock")
+            self.assertEqual(player.welcome["mode"], "serpent")
+            self.assertTrue(player.play_until(lambda: player.phase() == LIVE and player.own() is not None, 15))
+            player.play(0.1)
+            before = player.own()
+            player.play(0.25, move=(-127, 0))
+            after, entity = player.own(), player.own_entity()
+            turned = math.remainder(after["heading"] - before["heading"], math.tau)
+            self.assertTrue(0.1 < turned < math.pi, f"left is counter-clockwise: {turned}")
+            self.assertEqual(entity["kind"], "head")
+            self.assertGreater(math.dist((before["x"], before["y"]), (after["x"], after["y"])), 0.3)
+            self.assertGreater(len(entity["body"]), 1)
+            self.assertLess(math.dist(entity["body"][0], (after["x"], after["y"])), entity["length"] + 1)
+            self.assertTrue(player.close())
+
     def test_another_version_or_hash_is_refused_naming_both(self):
         page = wire.PAGE
         with arbiterd.Daemon(MATCH) as daemon:
