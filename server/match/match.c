@@ -84,8 +84,9 @@ static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t
     match->shots = arb_arena_take_array(arena, players, sizeof match->shots[0]);
     match->joined = arb_arena_take_array(arena, players + 1U, sizeof match->joined[0]);
     match->left = arb_arena_take_array(arena, players + 1U, sizeof match->left[0]);
-    /* A slot can be left and taken again in one tick, and sessions beyond the slots ask too. */
-    match->command_capacity = players;
+    /* In one tick every slot can be left and asked for again; what is more waits for the next one.
+     */
+    match->command_capacity = 2U * players;
     match->commands =
         arb_arena_take_array(arena, match->command_capacity, sizeof match->commands[0]);
     match->events.list =
