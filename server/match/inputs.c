@@ -27,6 +27,13 @@ static void carry_presses(struct world_player *player, const struct arb_input *i
     }
 }
 
+/* What is counted is the match up to the tick that decided it: a press of a later tick is none of
+ * it, one that comes late for an earlier tick still is. */
+static bool within_match(const struct match *match, arb_tick target)
+{
+    return !match->decided || target <= match->decided_tick;
+}
+
 static void count_edges(struct arb_counts *counts, uint16_t edges)
 {
     for (int bit = 0; bit < ARB_BUTTON_COUNT; bit++) {
@@ -50,7 +57,7 @@ static void add_late(struct match *match, uint16_t slot, const struct arb_input 
     seat->counts.inputs_late++;
     seat->buffer.late_sequence = input->sequence;
     if (now - input->target_tick <= (arb_tick)match->config.input_buffer_ticks) {
-        count_edges(&seat->counts, input->edges);
+        if (within_match(match, input->target_tick)) count_edges(&seat->counts, input->edges);
         if (control == player->control) {
             carry_presses(player, input);
         }
@@ -105,8 +112,10 @@ static void take_real(struct match *match, uint16_t slot, const struct input_ent
     *applied = entry->input;
     memset(applied->reserved, 0, sizeof applied->reserved);
     memset(applied->view.reserved, 0, sizeof applied->view.reserved);
-    count_edges(&seat->counts, applied->edges);
-    seat->counts.inputs_consumed++;
+    if (within_match(match, applied->target_tick)) {
+        count_edges(&seat->counts, applied->edges);
+        seat->counts.inputs_consumed++;
+    }
     if (entry->control != player->control) {
         seat->counts.inputs_refused++;
         make_neutral(applied);
@@ -135,7 +144,7 @@ static void take_held(struct match *match, uint16_t slot, arb_tick now)
         *applied = (struct arb_input){.target_tick = now};
         return;
     }
-    seat->counts.inputs_starved++;
+    seat->counts.inputs_starved += within_match(match, now);
     player->starved_ticks++;
     player->hold_ticks++;
     if (player->last.view.to_tick != 0 && player->last.view.to_tick < now - 1) {

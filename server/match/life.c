@@ -201,6 +201,7 @@ static void decide(struct match *match, enum arb_end_reason reason)
     }
     match->world.head->end_reason = (uint8_t)reason;
     match->decided = true;
+    match->decided_tick = match->world.head->tick;
     struct arb_event event = {.kind = ARB_EVENT_RESULT};
     event.result.reason = (uint8_t)reason;
     event.result.winner_slot = life_winner(match);

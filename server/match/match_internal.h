@@ -92,7 +92,8 @@ struct match {
     bool anybody_came;
     bool abort_asked;
     uint8_t abort_reason;
-    bool decided; /* result is final */
+    bool decided;          /* result is final */
+    arb_tick decided_tick; /* published tick that decided it */
     arb_tick decided_ticks;
     uint64_t decided_checksum;
     uint64_t joins_refused;
