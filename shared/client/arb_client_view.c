@@ -120,6 +120,18 @@ static struct arb_vec2 body_point(const struct arb_point *points, uint32_t count
     return arb_move_lerp(a, b, (float)rest / (float)(of - 1));
 }
 
+/* The usual case: both have as many points, so each meets its own. */
+static void lerp_points(struct arbiter_point *out, const struct arb_point *a,
+                        const struct arb_point *b, uint32_t count, float unit, float t)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct arb_vec2 from = {arb_dequantise(a[i].x, unit), arb_dequantise(a[i].y, unit)};
+        struct arb_vec2 to = {arb_dequantise(b[i].x, unit), arb_dequantise(b[i].y, unit)};
+        struct arb_vec2 point = arb_move_lerp(from, to, t);
+        out[i] = (struct arbiter_point){point.x, point.y};
+    }
+}
+
 static void put_body(struct arbiter_client *client, struct arbiter_entity *out,
                      const struct arb_kind *kind, const struct arb_history_pair *pair,
                      const struct arb_published *to, float t)
@@ -133,15 +145,19 @@ static void put_body(struct arbiter_client *client, struct arbiter_entity *out,
     uint32_t count = wanted;
     float unit = kind->fields[kind->x].unit;
     struct arbiter_point *points = take_points(client, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct arb_vec2 point = body_point(pair->from_points, from_count, unit, i, wanted);
-        if (to_count > 0) {
-            point = arb_move_lerp(point, body_point(pair->to_points, to_count, unit, i, wanted), t);
-        }
-        points[i] = (struct arbiter_point){point.x, point.y};
-    }
     out->points = points;
     out->point_count = count;
+    if (to_count == from_count || to_count == 0) {
+        lerp_points(points, pair->from_points, to_count == 0 ? pair->from_points : pair->to_points,
+                    count, unit, t);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct arb_vec2 a = body_point(pair->from_points, from_count, unit, i, wanted);
+        struct arb_vec2 b = body_point(pair->to_points, to_count, unit, i, wanted);
+        struct arb_vec2 point = arb_move_lerp(a, b, t);
+        points[i] = (struct arbiter_point){point.x, point.y};
+    }
 }
 
 /* The way that the prediction went since the server's word, then the server's path, cut where it

@@ -1,0 +1,361 @@
+/* arbiter-bots: many real clients in one process. Each runs its frames 60 times a second, spread
+ * over the frame, and reads its network only then, as a game would. */
+#define _GNU_SOURCE
+#include "shared/base/arb_mem.h"
+#include "tools/bots/report.h"
+#include "tools/bots/watch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    EXIT_LOST = 1,
+    EXIT_ARGUMENTS = 64,
+    EXIT_CANNOT_CONNECT = 69,
+    COUNT_MAX = 1024,
+    POLICIES_MAX = 64,
+    FRAMES_PER_S = 60,
+};
+
+#define NS_PER_S 1000000000ULL
+/* After the last press the server's counts are awaited, which it sends once a second. */
+#define REST_NS (1600 * NS_PER_S / 1000)
+#define FAREWELL_NS (300 * NS_PER_S / 1000)
+
+static const char usage[] =
+    "usage: arbiter-bots --connect HOST:PORT [--count N] [--policy P]... [--seed S]\n"
+    "                    [--duration SECONDS] [--report json] [--watch]\n"
+    "  --policy    wander, aim (default), idle or replay:FILE; repeated: client i takes the\n"
+    "              (i mod n)-th\n"
+    "  --duration  10 seconds unless given; a match that ends sooner ends the run\n"
+    "  --report    prints figures of all clients as one JSON object on stdout\n"
+    "  --watch     shows the match on stderr: a picture in a terminal, else a line each second\n"
+    "exit status: 0 clean, 1 a connection was lost, 64 wrong arguments, 69 cannot connect\n";
+
+struct options {
+    char host[256];
+    uint16_t port;
+    uint32_t count, policy_count;
+    const char *policies[POLICIES_MAX];
+    uint64_t seed;
+    double duration_s;
+    bool report, watch;
+};
+
+struct run {
+    struct options options;
+    char address[ARBITER_ADDRESS_BYTES];
+    struct bot_policy *policies[POLICIES_MAX];
+    struct bot **bots;
+    struct arbiter_client **clients;
+    const struct arbiter_view **views;
+    uint32_t created;
+    char mode[ARBITER_NAME_BYTES];
+    struct watch *watch;
+};
+
+static volatile sig_atomic_t stop_asked;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop_asked = 1;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_until(uint64_t when)
+{
+    struct timespec at = {(time_t)(when / NS_PER_S), (long)(when % NS_PER_S)};
+    while (!stop_asked && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) {
+    }
+}
+
+/* ---- arguments ---- */
+
+static bool parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *out)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || text[0] == '-' || value < low ||
+        value > high) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+/* HOST:PORT; an IPv6 address may stand in brackets. */
+static bool parse_target(const char *text, struct options *options)
+{
+    const char *colon = strrchr(text, ':');
+    uint64_t port = 0;
+    if (colon == NULL || !parse_number(colon + 1, 1, 65535, &port)) {
+        return false;
+    }
+    size_t length = (size_t)(colon - text);
+    if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
+        text++;
+        length -= 2;
+    }
+    if (length == 0 || length >= sizeof options->host) {
+        return false;
+    }
+    memcpy(options->host, text, length);
+    options->host[length] = '\0';
+    options->port = (uint16_t)port;
+    return true;
+}
+
+static bool parse_duration(const char *text, double *out)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= 0.1 && value <= 1e6)) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+static bool parse_value(struct options *options, const char *name, const char *value)
+{
+    uint64_t number = 0;
+    if (strcmp(name, "--connect") == 0) {
+        return parse_target(value, options);
+    }
+    if (strcmp(name, "--count") == 0 && parse_number(value, 1, COUNT_MAX, &number)) {
+        options->count = (uint32_t)number;
+        return true;
+    }
+    if (strcmp(name, "--policy") == 0 && options->policy_count < POLICIES_MAX) {
+        options->policies[options->policy_count++] = value;
+        return true;
+    }
+    if (strcmp(name, "--seed") == 0) {
+        return parse_number(value, 0, UINT64_MAX, &options->seed);
+    }
+    if (strcmp(name, "--duration") == 0) {
+        return parse_duration(value, &options->duration_s);
+    }
+    if (strcmp(name, "--report") == 0 && strcmp(value, "json") == 0) {
+        options->report = true;
+        return true;
+    }
+    return false;
+}
+
+/* "replay FILE" in two words is taken as well. */
+static bool parse(int argc, char **argv, struct options *options)
+{
+    static char joined[POLICIES_MAX][4096];
+    *options = (struct options){.count = 1, .seed = 1, .duration_s = 10.0};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--watch") == 0) {
+            options->watch = true;
+            continue;
+        }
+        if (i + 1 == argc) {
+            fprintf(stderr, "arbiter-bots: %s wants a value, or is unknown\n", argv[i]);
+            return false;
+        }
+        const char *value = argv[i + 1];
+        int words = 1;
+        if (strcmp(argv[i], "--policy") == 0 && strcmp(value, "replay") == 0 && i + 2 < argc &&
+            options->policy_count < POLICIES_MAX) {
+            char *text = joined[options->policy_count];
+            snprintf(text, sizeof joined[0], "replay:%s", argv[i + 2]);
+            value = text;
+            words = 2;
+        }
+        if (!parse_value(options, argv[i], value)) {
+            fprintf(stderr, "arbiter-bots: %s %s is not understood\n", argv[i], value);
+            return false;
+        }
+        i += words;
+    }
+    if (options->policy_count == 0) {
+        options->policies[options->policy_count++] = "aim";
+    }
+    if (options->port == 0) {
+        fprintf(stderr, "arbiter-bots: --connect HOST:PORT is missing\n");
+    }
+    return options->port != 0;
+}
+
+/* ---- the run ---- */
+
+static bool open_policies(struct run *run)
+{
+    for (uint32_t i = 0; i < run->options.policy_count; i++) {
+        char error[512];
+        run->policies[i] = bot_policy_create(run->options.policies[i], error, sizeof error);
+        if (run->policies[i] == NULL) {
+            fprintf(stderr, "arbiter-bots: %s\n", error);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool open_clients(struct run *run)
+{
+    uint32_t count = run->options.count;
+    run->bots = arb_mem_alloc(count * sizeof *run->bots);
+    run->clients = arb_mem_alloc(count * sizeof *run->clients);
+    run->views = arb_mem_alloc(count * sizeof *run->views);
+    if (!arbiter_resolve(run->options.host, run->address)) {
+        fprintf(stderr, "arbiter-bots: no address for host %s\n", run->options.host);
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct arbiter_config config;
+        struct arbiter_disconnect_info info;
+        const struct bot_policy *policy = run->policies[i % run->options.policy_count];
+        run->bots[i] = bot_create(policy, run->options.seed, i);
+        arbiter_config_default(&config);
+        bot_configure(run->bots[i], &config);
+        run->clients[i] = arbiter_client_create(&config);
+        run->created = i + 1;
+        if (!arbiter_client_connect(run->clients[i], run->address, run->options.port, now_ns())) {
+            arbiter_client_disconnect_info(run->clients[i], &info);
+            fprintf(stderr, "arbiter-bots: %s\n", info.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void close_run(struct run *run)
+{
+    for (uint32_t i = 0; i < run->created; i++) {
+        arbiter_client_destroy(run->clients[i]);
+        bot_destroy(run->bots[i]);
+    }
+    for (uint32_t i = 0; i < run->options.policy_count; i++) {
+        bot_policy_destroy(run->policies[i]);
+    }
+    watch_destroy(run->watch);
+    arb_mem_free(run->bots);
+    arb_mem_free(run->clients);
+    arb_mem_free(run->views);
+}
+
+/* All clients once, each at its own moment of the frame that begins at `frame`. False: nobody is
+ * connected, or being connected, any more. */
+static bool play_frame(struct run *run, uint64_t frame)
+{
+    uint32_t count = run->options.count;
+    bool anybody = false;
+    for (uint32_t i = 0; i < count && !stop_asked; i++) {
+        sleep_until(frame + NS_PER_S / FRAMES_PER_S * i / count);
+        run->views[i] = bot_frame(run->bots[i], run->clients[i], now_ns());
+        anybody |= run->views[i]->connection != ARBITER_OFFLINE;
+        if (run->mode[0] == '\0') {
+            snprintf(run->mode, sizeof run->mode, "%s", arbiter_client_mode(run->clients[i]));
+        }
+    }
+    if (run->watch != NULL && !stop_asked) {
+        watch_frame(run->watch, run->clients[0], run->views, count, now_ns());
+    }
+    return anybody;
+}
+
+/* Frames until `until`; one that is missed by more than a whole frame is left out. */
+static bool play_until(struct run *run, uint64_t until)
+{
+    uint64_t start = now_ns();
+    uint64_t frame = start;
+    bool anybody = true;
+    for (uint64_t n = 1; frame < until && anybody && !stop_asked; n++) {
+        anybody = play_frame(run, frame);
+        uint64_t due = start + n * NS_PER_S / FRAMES_PER_S;
+        uint64_t now = now_ns();
+        if (now > due + NS_PER_S / FRAMES_PER_S) {
+            n += (now - due) * FRAMES_PER_S / NS_PER_S;
+            due = start + n * NS_PER_S / FRAMES_PER_S;
+        }
+        frame = due;
+    }
+    return anybody;
+}
+
+static void play(struct run *run)
+{
+    uint64_t length = (uint64_t)(run->options.duration_s * 1e9);
+    if (!play_until(run, now_ns() + length)) {
+        return;
+    }
+    for (uint32_t i = 0; i < run->options.count; i++) {
+        bot_rest(run->bots[i]);
+    }
+    play_until(run, now_ns() + REST_NS);
+    for (uint32_t i = 0; i < run->options.count; i++) {
+        arbiter_client_disconnect(run->clients[i], now_ns());
+    }
+    stop_asked = 0;
+    play_until(run, now_ns() + FAREWELL_NS);
+}
+
+/* The end of the match is a clean end, and so is what we asked for. */
+static int judge(const struct run *run)
+{
+    int status = EXIT_SUCCESS;
+    for (uint32_t i = 0; i < run->options.count; i++) {
+        struct bot_counts counts = bot_counts(run->bots[i]);
+        struct arbiter_disconnect_info info;
+        arbiter_client_disconnect_info(run->clients[i], &info);
+        bool clean = info.reason == ARBITER_REASON_NONE || info.reason == ARBITER_REASON_ASKED ||
+                     info.reason == ARBITER_REASON_ENDED || counts.saw_result;
+        if (clean && counts.was_connected) {
+            continue;
+        }
+        fprintf(stderr, "arbiter-bots: client %u: %s\n", (unsigned)(i + 1), info.text);
+        if (!counts.was_connected) {
+            return EXIT_CANNOT_CONNECT;
+        }
+        status = EXIT_LOST;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct run run = {0};
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        fputs(usage, stdout);
+        return EXIT_SUCCESS;
+    }
+    if (!parse(argc, argv, &run.options)) {
+        fputs(usage, stderr);
+        return EXIT_ARGUMENTS;
+    }
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    int status = EXIT_ARGUMENTS;
+    if (open_policies(&run)) {
+        status = EXIT_CANNOT_CONNECT;
+        if (open_clients(&run)) {
+            run.watch = run.options.watch ? watch_create() : NULL;
+            play(&run);
+            watch_destroy(run.watch);
+            run.watch = NULL;
+            status = judge(&run);
+            if (run.options.report) {
+                report_print(stdout, run.clients, run.bots, run.options.count, run.mode);
+            }
+        }
+    }
+    close_run(&run);
+    return status;
+}
