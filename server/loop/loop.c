@@ -38,6 +38,7 @@ struct loop {
     bool somebody_came;
     uint32_t signals;
     uint64_t started_ns;
+    uint64_t ticking_since_ns;
     uint64_t empty_since_ns; /* nobody is there since */
     uint64_t awake_until_ns;
     uint64_t drain_until_ns;
@@ -73,6 +74,7 @@ static void fall_asleep(struct loop *loop)
 static void wake(struct loop *loop, uint64_t now_ns)
 {
     loop->state = LOOP_TICKING;
+    loop->ticking_since_ns = now_ns;
     scheduler_start(&loop->scheduler, now_ns, loop->options.tick_rate,
                     loop->options.max_catchup_ticks);
     loop_timer_arm(loop->timer, scheduler_deadline_ns(&loop->scheduler));
@@ -104,16 +106,17 @@ static void drain(struct loop *loop, uint64_t now_ns)
 }
 
 /* The result is safe before anybody is told to go. */
-static void begin_draining(struct loop *loop)
+static void begin_draining(struct loop *loop, uint64_t now_ns)
 {
     loop->report->match_ended = true;
+    loop->report->ticking_ns += now_ns - loop->ticking_since_ns;
     loop->options.ended(loop->options.owner);
-    uint64_t now_ns = loop_now_ns();
+    uint64_t told_ns = loop_now_ns(); /* the disk may have taken its time */
     loop->state = LOOP_DRAINING;
-    loop->drain_until_ns = now_ns + drain_ns;
+    loop->drain_until_ns = told_ns + drain_ns;
     net_close_door(loop->options.net, ARB_REFUSED_ENDED);
     net_end_all(loop->options.net, ARB_REFUSED_ENDED);
-    drain(loop, now_ns);
+    drain(loop, told_ns);
 }
 
 /* ---- ticks ---- */
@@ -165,10 +168,11 @@ static void run_due(struct loop *loop)
         run_one(loop);
     }
     if (match_ended(loop->options.match)) {
-        begin_draining(loop);
+        begin_draining(loop, now_ns);
     } else if (now_ns >= loop->stop_at_ns) {
         stop(loop);
     } else if (is_deserted(loop) && now_ns >= loop->awake_until_ns && loop->signals == 0) {
+        loop->report->ticking_ns += now_ns - loop->ticking_since_ns;
         fall_asleep(loop);
     } else {
         loop_timer_arm(loop->timer, scheduler_deadline_ns(&loop->scheduler));

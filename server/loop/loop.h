@@ -28,6 +28,7 @@ struct loop_options {
 struct loop_report {
     struct loop_histogram lateness; /* start of a tick - its deadline */
     struct loop_histogram work;     /* receive and tick */
+    uint64_t ticking_ns;            /* from the first deadline on, without sleep */
     uint64_t dropped_ticks;         /* of time, beyond the catch-up */
     uint64_t allocations;           /* inside receive and tick while the match was live */
     bool match_ended;               /* false: the grace was over before */

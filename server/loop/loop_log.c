@@ -60,6 +60,7 @@ static void log_ticks(const struct loop_report *report)
                         ? 100.0
                         : 100.0 * (double)loop_histogram_within_ms(late) / (double)late->count;
     ops_log(OPS_INFO, "ticks", OPS_UINT("run", late->count),
+            OPS_NUMBER("ticking_s", (double)report->ticking_ns / 1e9),
             OPS_UINT("dropped", report->dropped_ticks), OPS_NUMBER("within_1ms_percent", within),
             OPS_UINT("late_p50_us", loop_histogram_us(late, 500)),
             OPS_UINT("late_p99_us", loop_histogram_us(late, 990)),

@@ -26,7 +26,7 @@ struct input_buffer {
 enum {
     MATCH_NO_LEAD = 127,
     MATCH_ARCHIVE_MAX = ARB_PLAYERS_MAX,
-    MATCH_SESSIONS_MAX = 2 * ARB_PLAYERS_MAX, /* indices of sessions that a port may use */
+    MATCH_SESSIONS_MAX = 4 * ARB_PLAYERS_MAX, /* indices of sessions that a port may use */
 };
 
 /* What belongs to the session in a player slot; the player itself is state. */

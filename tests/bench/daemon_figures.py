@@ -66,8 +66,10 @@ def play(bots, seconds):
         clients.kill()
         clients.wait()
         server.end(20)
-        return {key: value for key, value in server.event("ticks").items()
-                if key not in ("ts", "level", "event")}, peak
+        ticks = {key: value for key, value in server.event("ticks").items()
+                 if key not in ("ts", "level", "event")}
+        ticks["off_by"] = round(ticks["run"] - ticks["ticking_s"] * 60, 1)
+        return ticks, peak
 
 
 def processor():
