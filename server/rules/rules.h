@@ -77,8 +77,8 @@ struct rules {
     void (*collide_kinds)(const void *params, struct collide_kind kinds[ARB_KINDS_MAX]);
     void (*rewind_kinds)(const void *params, struct rewind_kind kinds[ARB_KINDS_MAX]);
 
-    /* A live round begins: scores are reset by the engine before, every present player gets a
-     * character here. Pickups, food and so on are placed. Called in stage 7. */
+    /* A live round begins: every present player gets a character here; pickups, food and so on are
+     * placed. Scores go on from the round before. Called in stage 7. */
     void (*round_begin)(struct rules_context *context);
     /* The live round is over: removes all entities and controls. Stage 7. */
     void (*round_end)(struct rules_context *context);

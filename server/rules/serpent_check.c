@@ -101,7 +101,9 @@ void serpent_capacity(const void *data, const struct map *map, uint32_t max_play
 {
     const struct serpent_params *params = data;
     out->entities = (uint16_t)entity_count(params, max_players);
-    out->bodies = (uint16_t)(2 * max_players);
+    /* One each: a body is free again after the tick in which its serpent died. Bodies are most of
+     * the state, and all of it is hashed in each tick. */
+    out->bodies = (uint16_t)max_players;
     out->body_points = (uint16_t)body_points(params);
     out->rules_bytes =
         (uint32_t)(sizeof(struct serpent_state) + map->pickup_count * sizeof(arb_tick));

@@ -72,7 +72,7 @@ void serpent_capacity(const void *params, const struct map *map, uint32_t max_pl
                       struct world_capacity *out);
 
 /* serpent_spawn.c */
-/* False: there is no free place or no free entity in this tick. */
+/* False: there is no free place, entity or body in this tick. */
 bool serpent_spawn(struct rules_context *context, uint16_t slot);
 
 /* serpent_death.c: judges all ends of this tick, see there. */

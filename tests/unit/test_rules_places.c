@@ -33,7 +33,7 @@ static void respawn(uint16_t slot)
 {
     rules_kill(&stage.context, slot, ARB_NO_SLOT, ARB_CAUSE_WALL);
     rules_respawn_after(&stage.context, slot, 0);
-    stage_pass(&stage, 1);
+    stage_pass(&stage, 2); /* a body is free only after the tick in which its serpent died */
 }
 
 /* ---- spawns ---- */
