@@ -24,7 +24,8 @@ const struct option config_options[] = {
     {"match.teams", OPTION_INT, AT(match.teams), 0, 2, "0", .unit = "",
      .doc = "0: everyone for himself; 2: two teams, which players are dealt to as they come."},
     {"match.rounds", OPTION_INT, AT(match.rounds), 1, 1000, "1", .unit = "",
-     .doc = "Rounds until the match is decided. Scores begin anew with each."},
+     .doc =
+         "Rounds until the match is decided, unless a score limit ends it earlier. Scores go on."},
     {"match.countdown_s", OPTION_INT, AT(match.countdown_s), 0, 600, "3", .unit = "s",
      .doc = "From enough players to the beginning of a round; 0: at once."},
     {"match.duration_s", OPTION_INT, AT(match.duration_s), 1, 86400, "300", .unit = "s",
@@ -46,8 +47,7 @@ const struct option config_options[] = {
      .unit = "ticks",
      .doc = "Ticks that are run back to back after a stall; time beyond them is dropped and "
             "counted."},
-    {"match.input_delay_ticks", OPTION_INT, AT(match.input_delay_ticks), 0, 30, "0",
-     .unit = "ticks",
+    {"match.input_delay_ticks", OPTION_INT, AT(match.input_delay_ticks), 0, 6, "0", .unit = "ticks",
      .doc = "How much later than made an input takes effect, for every player alike: slower to "
             "the hand, evener between near and far players."},
     {"match.seed", OPTION_SEED, AT(match.seed), 0, 0, "null", .unit = "",
@@ -56,7 +56,7 @@ const struct option config_options[] = {
      .doc = "Numeric address to listen on; 0.0.0.0: all of IPv4; ::: both families."},
     {"net.port", OPTION_INT, AT(net.port), 0, 65535, "40000", .unit = "",
      .doc = "UDP port; 0: any free one, which the log's ready line tells."},
-    {"net.max_sessions", OPTION_INT, AT(net.max_sessions), 0, 4000, "0", .unit = "",
+    {"net.max_sessions", OPTION_INT, AT(net.max_sessions), 0, 2048, "0", .unit = "",
      .doc = "Connections at one time, players and those who are being refused; 0: 16 more than "
             "match.max_players."},
     {"net.messages_per_tick", OPTION_INT, AT(net.messages_per_tick), 1, 1000, "16", .unit = "",

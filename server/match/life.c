@@ -344,8 +344,9 @@ void life_end_rules(struct match *match)
     }
     head->live_ticks++;
     bool last = head->round >= match->config.rounds;
+    /* Scores go on over the rounds, so a limit that is reached decides the match. */
     if (head->ended_early) {
-        end_live(match, ARB_END_SCORE, last);
+        end_live(match, ARB_END_SCORE, true);
     } else if (head->phase_end_tick != 0 && head->tick + 1 >= head->phase_end_tick) {
         end_live(match, ARB_END_TIME, last);
     }

@@ -35,7 +35,7 @@ struct world_head {
     uint8_t phase;          /* enum arb_phase */
     uint8_t round;          /* from 1 once live */
     uint8_t end_reason;     /* enum arb_end_reason, meaningful in RESULT and ENDED */
-    uint8_t ended_early;    /* the mode asked for the end of the round (score limit) */
+    uint8_t ended_early;    /* the mode decides the match now (score limit) */
     uint32_t live_ticks;    /* ticks spent in LIVE so far */
     uint32_t removed_count; /* marked for removal in this stage 7 */
     uint32_t reserved;
