@@ -65,9 +65,8 @@ enum arb_result config_load(struct config *config, struct arb_arena *arena,
                             char *const *environment, const char *const *sets, size_t set_count,
                             void (*warn)(const char *text), struct config_error *error);
 
-/* Puts the place of an option in front of a sentence of somebody else's check (rules->check) that
- * names the option's path: the first path in it counts. Without one: the configuration's own place.
- */
+/* Puts a place in front of a sentence of somebody else's check (rules->check): that of the first
+ * option whose path the sentence names, or the map's file when it names none. */
 void config_explain(const struct config *config, const char *sentence, struct config_error *error);
 
 /* Effective configuration as JSON that config_load reads back to the same. */

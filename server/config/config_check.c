@@ -30,7 +30,8 @@ static bool blame(const struct config *config, const char *path, struct config_e
     } else {
         snprintf(place, sizeof place, "%s", origin->name[0] != 0 ? origin->name : "default");
     }
-    struct config_source source = {.name = place, .path = path};
+    bool named = strncmp(text, path, strlen(path)) == 0;
+    struct config_source source = {.name = place, .path = named ? "" : path};
     return config_fail(error, &source, 0, 0, "%s", text);
 }
 
@@ -153,8 +154,8 @@ void config_explain(const struct config *config, const char *sentence, struct co
     const char *path = find_path(config->rows, sentence);
     if (path != NULL) {
         blame(config, path, error, "%s", sentence);
-    } else {
-        struct config_source source = {.name = "configuration", .path = ""};
+    } else { /* about the map alone */
+        struct config_source source = {.name = config->map_path, .path = ""};
         config_fail(error, &source, 0, 0, "%s", sentence);
     }
 }

@@ -48,6 +48,12 @@ size_t map_simplify(struct arb_vec2 *points, size_t count);
 /* Sine and cosine of an angle in degrees, exact at multiples of 90; |degrees| <= 1e6. */
 void map_turn(double degrees, double *sine, double *cosine);
 
+/* The object of a place. */
+struct map_origin {
+    const cJSON *node;
+    const char *layer;
+};
+
 /* One load. */
 struct map_loader {
     struct map *map;
@@ -56,9 +62,9 @@ struct map_loader {
     double metres_per_pixel;
     double left, top, width, height; /* of the bounds, pixels */
     struct map_shapes shapes;
-    struct map_place *spawns, *pickups;        /* [MAP_PLACES_MAX], arb_mem_* */
-    const cJSON **spawn_nodes, **pickup_nodes; /* their objects, for messages */
-    const char *layer;                         /* name of the layer being read */
+    struct map_place *spawns, *pickups;                /* [MAP_PLACES_MAX], arb_mem_* */
+    struct map_origin *spawn_origins, *pickup_origins; /* beside them, for messages */
+    const char *layer;                                 /* name of the layer being read */
 };
 
 /* An object with what every kind of it has. */

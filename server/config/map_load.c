@@ -103,7 +103,7 @@ static bool read_header(struct map_loader *loader, const cJSON *root)
     const cJSON *orientation = json_member(root, "orientation");
     if (!has_text(root, "orientation", "orthogonal")) {
         return fail_root(loader, orientation != NULL ? orientation : root,
-                         "orientation; allowed: \"orthogonal\"");
+                         "only orthogonal maps can be read; allowed: \"orthogonal\"");
     }
     const cJSON *properties = json_member(root, "properties");
     if (properties != NULL && !cJSON_IsArray(properties)) {
@@ -225,14 +225,14 @@ static bool load_text(struct map *map, struct arb_arena *arena, const char *path
     struct map_loader loader = {.map = map, .source = &source, .error = error};
     loader.spawns = arb_mem_alloc(MAP_PLACES_MAX * sizeof loader.spawns[0]);
     loader.pickups = arb_mem_alloc(MAP_PLACES_MAX * sizeof loader.pickups[0]);
-    loader.spawn_nodes = arb_mem_alloc(MAP_PLACES_MAX * sizeof(const cJSON *));
-    loader.pickup_nodes = arb_mem_alloc(MAP_PLACES_MAX * sizeof(const cJSON *));
+    loader.spawn_origins = arb_mem_alloc(MAP_PLACES_MAX * sizeof(struct map_origin));
+    loader.pickup_origins = arb_mem_alloc(MAP_PLACES_MAX * sizeof(struct map_origin));
     bool ok = read_map(&loader, arena, json.root);
     arb_mem_free(loader.shapes.list);
     arb_mem_free(loader.spawns);
     arb_mem_free(loader.pickups);
-    arb_mem_free(loader.spawn_nodes);
-    arb_mem_free(loader.pickup_nodes);
+    arb_mem_free(loader.spawn_origins);
+    arb_mem_free(loader.pickup_origins);
     json_free(&json);
     return ok;
 }

@@ -124,7 +124,8 @@ bool map_read_place(struct map_loader *loader, const struct map_object *object, 
     if (!ok) {
         return false;
     }
-    (spawn ? loader->spawn_nodes : loader->pickup_nodes)[(*count)++] = object->node;
+    (spawn ? loader->spawn_origins : loader->pickup_origins)[(*count)++] =
+        (struct map_origin){object->node, object->layer};
     return true;
 }
 
@@ -147,12 +148,13 @@ static bool check_overlaps(struct map_loader *loader)
             if (!overlap(&loader->spawns[i], &loader->spawns[k])) {
                 continue;
             }
-            const cJSON *other = json_member(loader->spawn_nodes[k], "id");
+            const cJSON *other = json_member(loader->spawn_origins[k].node, "id");
             char shown[32] = "another";
             if (other != NULL) {
                 config_show(loader->source->json, other, shown, sizeof shown);
             }
-            return map_fail(loader, loader->spawn_nodes[i], NULL, loader->spawn_nodes[i],
+            const struct map_origin *origin = &loader->spawn_origins[i];
+            return map_fail(loader, origin->node, origin->layer, origin->node,
                             "overlaps the spawn of object %s; allowed: apart", shown);
         }
     }
@@ -186,18 +188,20 @@ static bool has_room(const struct arb_geometry *geometry, const struct map_place
 }
 
 static bool check_room(struct map_loader *loader, const struct arb_geometry *geometry,
-                       const struct map_place *places, const cJSON *const *nodes, uint32_t count)
+                       const struct map_place *places, const struct map_origin *origins,
+                       uint32_t count)
 {
     const struct arb_bounds *bounds = &loader->map->bounds;
     for (uint32_t i = 0; i < count; i++) {
         const struct map_place *place = &places[i];
+        const cJSON *node = origins[i].node;
+        const char *layer = origins[i].layer;
         if (place->low.x < bounds->low.x || place->low.y < bounds->low.y ||
             place->high.x > bounds->high.x || place->high.y > bounds->high.y) {
-            return map_fail(loader, nodes[i], NULL, nodes[i], "reaches out of the map's bounds");
+            return map_fail(loader, node, layer, node, "reaches out of the map's bounds");
         }
         if (!has_room(geometry, place)) {
-            return map_fail(loader, nodes[i], NULL, nodes[i],
-                            "is inside a wall; allowed: free ground");
+            return map_fail(loader, node, layer, node, "is inside a wall; allowed: free ground");
         }
     }
     return true;
@@ -209,8 +213,8 @@ bool map_check_places(struct map_loader *loader)
     struct arb_geometry *geometry = arb_geometry_create(map->shapes, map->shape_count, map->bounds);
     bool ok =
         check_overlaps(loader) &&
-        check_room(loader, geometry, loader->spawns, loader->spawn_nodes, map->spawn_count) &&
-        check_room(loader, geometry, loader->pickups, loader->pickup_nodes, map->pickup_count);
+        check_room(loader, geometry, loader->spawns, loader->spawn_origins, map->spawn_count) &&
+        check_room(loader, geometry, loader->pickups, loader->pickup_origins, map->pickup_count);
     arb_geometry_destroy(geometry);
     return ok;
 }

@@ -4,7 +4,6 @@
 #include "shared/base/arb_assert.h"
 
 #include <ctype.h>
-#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,21 +37,34 @@ size_t option_choice(const char *choices, size_t index, const char **name)
     return strcspn(choices, "|");
 }
 
+/* Whole numbers as they are written by hand, not as 6e+02. */
+static bool whole_text(double value, char text[32])
+{
+    bool whole = value > -1e17 && value < 1e17 && (double)(int64_t)value == value;
+    if (whole) {
+        snprintf(text, 32, "%.0f", value);
+    }
+    return whole;
+}
+
 void option_double_text(double value, char text[32])
 {
+    if (whole_text(value, text)) {
+        return;
+    }
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, 32, "%.*g", digits, value);
         if (strtod(text, NULL) == value) {
-            break;
+            return;
         }
-    }
-    if (value >= 1e6 && value < 1e17 && strchr(text, 'e') != NULL) {
-        snprintf(text, 32, "%.0f", value);
     }
 }
 
 void option_float_text(float value, char text[32])
 {
+    if (whole_text((double)value, text)) {
+        return;
+    }
     for (int digits = 1; digits <= 9; digits++) {
         snprintf(text, 32, "%.*g", digits, (double)value);
         if ((float)strtod(text, NULL) == value) {
