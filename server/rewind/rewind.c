@@ -184,8 +184,13 @@ bool rewind_moment_of(const struct rewind *rewind, struct arb_view view,
     return true;
 }
 
-static const struct arb_published *find_id(const struct arb_frame *frame, uint16_t id)
+/* Few entities come and go, so most stand in the guessed place. */
+static const struct arb_published *find_id(const struct arb_frame *frame, uint16_t id,
+                                           uint32_t guess)
 {
+    if (guess < frame->entity_count && frame->entities[guess].key.id == id) {
+        return &frame->entities[guess];
+    }
     uint32_t low = 0, high = frame->entity_count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
@@ -236,35 +241,40 @@ static bool jumped(const struct arb_kind *kind, const struct arb_published *a,
 }
 
 bool rewind_stance_at(const struct rewind *rewind, const struct rewind_moment *moment, uint16_t id,
-                      bool wish_heading, struct rewind_stance *stance)
+                      struct rewind_stance *stance)
 {
     bool at_end = moment->part >= 1.0F;
-    const struct arb_published *a = find_id(at_end ? moment->to : moment->from, id);
+    uint32_t guess = rewind->leaves[id].index;
+    const struct arb_published *a = find_id(at_end ? moment->to : moment->from, id, guess);
     if (a == NULL) {
         return false;
     }
     const struct arb_kind *kind = &rewind->config.schema->kinds[a->kind];
-    bool with_heading = wish_heading || !rewind->facts[a->kind].centred;
-    stance->state = a;
-    stance->heading = with_heading ? heading_of(kind, a) : 0.0F;
+    *stance = (struct rewind_stance){.state = a, .part = moment->part};
     if (at_end || moment->part <= 0.0F) {
         float ticks = at_end ? 0.0F : moment->ticks;
         stance->position = extrapolated(rewind, kind, a, ticks);
         return true;
     }
-    const struct arb_published *b = find_id(moment->to, id);
+    const struct arb_published *b = find_id(moment->to, id, guess);
     if (b == NULL || !arb_key_equal(a->key, b->key) || a->kind != b->kind) {
         return false;
     }
     stance->position = position_of(kind, a);
     if (!jumped(kind, a, b)) {
+        stance->next = b;
         stance->position = arb_move_lerp(stance->position, position_of(kind, b), moment->part);
-        if (with_heading) {
-            stance->heading =
-                arb_move_lerp_angle(stance->heading, heading_of(kind, b), moment->part);
-        }
     }
     return true;
+}
+
+float rewind_stance_heading(const struct rewind *rewind, const struct rewind_stance *stance)
+{
+    const struct arb_kind *kind = &rewind->config.schema->kinds[stance->state->kind];
+    float heading = heading_of(kind, stance->state);
+    return stance->next == NULL
+               ? heading
+               : arb_move_lerp_angle(heading, heading_of(kind, stance->next), stance->part);
 }
 
 bool rewind_pose(const struct rewind *rewind, struct arb_key key, struct arb_view view,
@@ -272,14 +282,14 @@ bool rewind_pose(const struct rewind *rewind, struct arb_key key, struct arb_vie
 {
     struct rewind_moment moment;
     struct rewind_stance stance;
-    if (!rewind_moment_of(rewind, view, &moment) ||
-        !rewind_stance_at(rewind, &moment, key.id, heading != NULL, &stance) ||
+    if (key.id >= rewind->config.entity_capacity || !rewind_moment_of(rewind, view, &moment) ||
+        !rewind_stance_at(rewind, &moment, key.id, &stance) ||
         !arb_key_equal(stance.state->key, key)) {
         return false;
     }
     *position = stance.position;
     if (heading != NULL) {
-        *heading = stance.heading;
+        *heading = rewind_stance_heading(rewind, &stance);
     }
     return true;
 }

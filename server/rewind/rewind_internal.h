@@ -21,6 +21,7 @@ struct rewind_leaf {
     b2AABB fat; /* what the tree holds */
     b2AABB now, before;
     bool has_now, has_before;
+    uint32_t index; /* in the newest frame; a first guess for the others */
     int32_t proxy;
 };
 
@@ -67,13 +68,16 @@ bool rewind_moment_of(const struct rewind *rewind, struct arb_view view,
 
 struct rewind_stance {
     const struct arb_published *state; /* the earlier one */
+    const struct arb_published *next;  /* to interpolate with; NULL: state alone */
+    float part;
     struct arb_vec2 position;
-    float heading;
 };
 
-/* Entity `id` at that moment; false when it was not there. The heading is left 0 where no hit hangs
- * on it, unless it is wished. */
+/* Entity `id` at that moment; false when it was not there. */
 bool rewind_stance_at(const struct rewind *rewind, const struct rewind_moment *moment, uint16_t id,
-                      bool wish_heading, struct rewind_stance *stance);
+                      struct rewind_stance *stance);
+
+/* Apart, because most candidates of a ray are missed by their place alone. */
+float rewind_stance_heading(const struct rewind *rewind, const struct rewind_stance *stance);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define EXACT 0.001F /* m: no coarse test hides what an exact one would meet */
+
 struct cast {
     const struct rewind *rewind;
     const struct rewind_ray *ray;
@@ -26,9 +28,10 @@ static struct arb_vec2 turned(struct arb_vec2 point, struct arb_vec2 direction)
 static bool hit_shapes(const struct cast *cast, const struct rewind_kind *kind,
                        const struct rewind_stance *stance, struct rewind_hit *hit)
 {
-    bool centred = cast->rewind->facts[stance->state->kind].centred;
-    struct arb_vec2 direction =
-        centred ? (struct arb_vec2){1, 0} : arb_move_direction(stance->heading);
+    struct arb_vec2 direction = {1, 0};
+    if (!cast->rewind->facts[stance->state->kind].centred) {
+        direction = arb_move_direction(rewind_stance_heading(cast->rewind, stance));
+    }
     bool any = false;
     for (uint8_t i = 0; i < kind->count; i++) {
         const struct rewind_shape *shape = &kind->shapes[i];
@@ -70,6 +73,17 @@ static void insert_hit(struct cast *cast, const struct rewind_hit *hit)
     shot->hits[at] = *hit;
 }
 
+/* By its place alone: no shape of its kind, however turned, reaches the ray. */
+static bool is_far(const struct cast *cast, const struct rewind_stance *stance)
+{
+    struct arb_vec2 to = arb_vec2_sub(stance->position, cast->ray->origin);
+    struct arb_vec2 direction = cast->ray->direction;
+    float reach = cast->rewind->facts[stance->state->kind].reach + EXACT;
+    float side = direction.x * to.y - direction.y * to.x;
+    float ahead = arb_vec2_dot(direction, to);
+    return side > reach || side < -reach || ahead < -reach || ahead > cast->length + reach;
+}
+
 /* Self, and the own team where it is spared. */
 static bool is_spared(const struct cast *cast, const struct arb_published *state)
 {
@@ -97,7 +111,8 @@ static float try_candidate(const b2RayCastInput *input, int proxy, uint64_t id, 
     (void)proxy;
     struct cast *cast = context;
     struct rewind_stance stance;
-    if (!rewind_stance_at(cast->rewind, &cast->moment, (uint16_t)id, false, &stance)) {
+    if (!rewind_stance_at(cast->rewind, &cast->moment, (uint16_t)id, &stance) ||
+        is_far(cast, &stance)) {
         return input->maxFraction;
     }
     const struct rewind_kind *kind = &cast->rewind->kinds[stance.state->kind];

@@ -52,7 +52,8 @@ float arb_convex_distance(const struct arb_convex *convex, struct arb_vec2 point
 
 /* First touch of a point that moves by `delta` (finite, not 0) with the core rounded by `radius`
  * (m, >= 0; the core's own radius is not added). The origin lies outside: its distance from the
- * core is more than radius. *fraction in 0..1 of delta. */
+ * core is more than radius (with radius 0 it may lie inside: fraction 0). *fraction in 0..1 of
+ * delta. */
 bool arb_convex_cast(const struct arb_convex *convex, float radius, struct arb_vec2 origin,
                      struct arb_vec2 delta, float *fraction);
 

@@ -279,7 +279,9 @@ static bool touch_shape(const struct arb_convex *convex, float radius, struct ar
 {
     struct arb_vec2 normal;
     radius += convex->radius;
-    if (arb_convex_distance(convex, from, &normal) <= radius) {
+    /* With sharp corners the cast itself finds an origin inside. */
+    bool sharp = radius == 0.0F && (delta.x != 0.0F || delta.y != 0.0F);
+    if (!sharp && arb_convex_distance(convex, from, &normal) <= radius) {
         *fraction = 0.0F;
         return true;
     }
