@@ -20,7 +20,9 @@ static bool take_join(struct net *net, struct port_message *out, const uint8_t *
 static bool take_leave(struct net *net, const struct port_message *out)
 {
     struct session *place = &net->sessions[out->session.index];
-    if (!place->taken || place->taken_epoch != out->session.epoch) return false;
+    if (!place->taken) return false;
+    /* A place is given again only after the LEAVE of the one before was queued. */
+    ARB_ASSERT(place->taken_epoch == out->session.epoch);
     place->taken = false;
     return true;
 }
@@ -107,7 +109,7 @@ static void port_refuse(void *owner, struct port_session id, enum arb_refusal re
     struct net *net = owner;
     struct session *session = net_find(net, id);
     if (session == NULL) return;
-    if (session->taken_epoch == id.epoch) session->taken = false; /* no LEAVE follows */
+    session->taken = false; /* no LEAVE follows */
     net_refuse_reason(net, id, reason);
 }
 

@@ -445,6 +445,24 @@ Test(net, refused_by_the_match_gets_no_leave)
     close_scene();
 }
 
+Test(net, place_of_a_refused_session_owes_nothing_to_the_next)
+{
+    open_scene();
+    struct port_session session = joined(0, "Ada");
+    scene.port.refuse(scene.port.owner, session, ARB_REFUSED_FULL);
+    pass(6);
+    arb_net_destroy(scene.peers[0].net);
+    struct peer *peer = connect_peer(0);
+    pass(4);
+    say_hello(peer, "Eve");
+    pass(2);
+    arb_net_disconnect(peer->net, 0, 0);
+    pass(4);
+    struct port_message message;
+    cr_assert_not(take(&message));
+    close_scene();
+}
+
 Test(net, session_that_came_and_went_before_a_tick_is_never_told)
 {
     open_scene();

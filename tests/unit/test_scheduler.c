@@ -93,6 +93,21 @@ Test(scheduler, beyond_the_catchup_time_is_dropped_and_counted)
     }
 }
 
+Test(scheduler, no_rounding_makes_a_tick_due_after_the_catchup)
+{
+    for (uint32_t rate = 20; rate <= 128; rate++) {
+        for (uint64_t n = 1000; n < 1000 + rate; n++) {
+            struct scheduler scheduler;
+            scheduler_start(&scheduler, 0, rate, 8);
+            uint64_t now = n * SECOND / rate - 1; /* just before a deadline */
+            cr_assert_eq(scheduler_due(&scheduler, now), 8);
+            scheduler.next += 8;
+            cr_assert_eq(scheduler_due(&scheduler, now), 0, "rate %u, tick %llu", rate,
+                         (unsigned long long)n);
+        }
+    }
+}
+
 Test(scheduler, nothing_is_dropped_at_exactly_the_catchup)
 {
     struct scheduler scheduler;
