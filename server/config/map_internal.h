@@ -79,9 +79,10 @@ struct map_object {
 bool map_fail(const struct map_loader *loader, const cJSON *object, const char *layer,
               const cJSON *place, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* A finite number within +-1e7 that is a member of the node, `fallback` where it is missing. */
-bool map_read_number(const struct map_loader *loader, const cJSON *owner, const char *layer,
-                     const char *name, double fallback, double *out);
+/* A finite number within +-1e6 that is a member of `owner`, `fallback` where it is missing.
+ * `object` and `layer` are for the message, NULL: none. */
+bool map_read_number(const struct map_loader *loader, const cJSON *object, const char *layer,
+                     const cJSON *owner, const char *name, double fallback, double *out);
 
 /* Value of a custom property, or NULL. */
 const cJSON *map_property(const cJSON *owner, const char *name);

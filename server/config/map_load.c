@@ -61,7 +61,7 @@ static bool measure_canvas(struct map_loader *loader, const cJSON *root)
                          "pixels");
     }
     for (int i = 0; i < 4; i++) {
-        if (!map_read_number(loader, root, NULL, names[i], 0, &values[i])) {
+        if (!map_read_number(loader, NULL, NULL, root, names[i], 0, &values[i])) {
             return false;
         }
         if (values[i] <= 0.0) {
@@ -155,8 +155,8 @@ static bool read_layer(struct map_loader *loader, const cJSON *layer, double off
     const cJSON *name = json_member(layer, "name");
     double x, y;
     loader->layer = cJSON_IsString(name) ? name->valuestring : "";
-    if (!map_read_number(loader, layer, loader->layer, "offsetx", 0, &x) ||
-        !map_read_number(loader, layer, loader->layer, "offsety", 0, &y)) {
+    if (!map_read_number(loader, NULL, loader->layer, layer, "offsetx", 0, &x) ||
+        !map_read_number(loader, NULL, loader->layer, layer, "offsety", 0, &y)) {
         return false;
     }
     if (has_text(layer, "type", "objectgroup")) {

@@ -35,8 +35,8 @@ bool map_fail(const struct map_loader *loader, const cJSON *object, const char *
     return config_fail_node(loader->error, loader->source, place, "%s%s", who, what);
 }
 
-bool map_read_number(const struct map_loader *loader, const cJSON *owner, const char *layer,
-                     const char *name, double fallback, double *out)
+bool map_read_number(const struct map_loader *loader, const cJSON *object, const char *layer,
+                     const cJSON *owner, const char *name, double fallback, double *out)
 {
     const cJSON *node = json_member(owner, name);
     *out = fallback;
@@ -44,8 +44,8 @@ bool map_read_number(const struct map_loader *loader, const cJSON *owner, const 
         return true;
     }
     if (json_read_double(loader->source->json, node, out) != JSON_NUMBER_OK || fabs(*out) > 1e6) {
-        return map_fail(loader, NULL, layer, node, "%s; allowed: a number from -1000000 to 1000000",
-                        name);
+        return map_fail(loader, object, layer, node,
+                        "%s; allowed: a number from -1000000 to 1000000", name);
     }
     return true;
 }
@@ -179,8 +179,8 @@ static struct arb_vec2 *read_points(struct map_loader *loader, const struct map_
         if (!whole) {
             map_fail(loader, object->node, object->layer, node, "allowed: a point with x and y");
         }
-        if (!whole || !map_read_number(loader, node, object->layer, "x", 0, &x) ||
-            !map_read_number(loader, node, object->layer, "y", 0, &y)) {
+        if (!whole || !map_read_number(loader, object->node, object->layer, node, "x", 0, &x) ||
+            !map_read_number(loader, object->node, object->layer, node, "y", 0, &y)) {
             arb_mem_free(points);
             return NULL;
         }
@@ -353,11 +353,11 @@ static bool read_frame(const struct map_loader *loader, const cJSON *node, doubl
     if (json_member(node, "x") == NULL || json_member(node, "y") == NULL) {
         return map_fail(loader, node, layer, node, "x and y are missing");
     }
-    if (!map_read_number(loader, node, layer, "x", 0, &object->x) ||
-        !map_read_number(loader, node, layer, "y", 0, &object->y) ||
-        !map_read_number(loader, node, layer, "width", 0, &object->width) ||
-        !map_read_number(loader, node, layer, "height", 0, &object->height) ||
-        !map_read_number(loader, node, layer, "rotation", 0, &object->rotation)) {
+    if (!map_read_number(loader, node, layer, node, "x", 0, &object->x) ||
+        !map_read_number(loader, node, layer, node, "y", 0, &object->y) ||
+        !map_read_number(loader, node, layer, node, "width", 0, &object->width) ||
+        !map_read_number(loader, node, layer, node, "height", 0, &object->height) ||
+        !map_read_number(loader, node, layer, node, "rotation", 0, &object->rotation)) {
         return false;
     }
     object->x += offset_x;

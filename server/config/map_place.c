@@ -68,11 +68,13 @@ static bool read_respawn(const struct map_loader *loader, const struct map_objec
 static bool read_box(const struct map_loader *loader, const struct map_object *object,
                      struct map_place *place)
 {
-    const char *const others[] = {"polygon", "polyline", "ellipse"};
+    static const char *const others[][2] = {
+        {"polygon", "a polygon"}, {"polyline", "a polyline"}, {"ellipse", "an ellipse"}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (json_member(object->node, others[i]) != NULL) {
+        if (json_member(object->node, others[i][0]) != NULL) {
             return map_fail(loader, object->node, object->layer, object->node,
-                            "is a %s; allowed for its class: a point or a rectangle", others[i]);
+                            "%s is not allowed for its class; allowed: a point or a rectangle",
+                            others[i][1]);
         }
     }
     bool point = cJSON_IsTrue(json_member(object->node, "point"));
