@@ -76,7 +76,7 @@ static bool is_live(const struct arbiter_view *view, uint64_t tick)
 {
     return view->phase == ARBITER_MATCH_LIVE ||
            (view->phase == ARBITER_MATCH_COUNTDOWN && view->phase_end_tick != 0 &&
-            tick >= view->phase_end_tick);
+            tick > view->phase_end_tick);
 }
 
 static void feed_record(void *user, uint64_t tick, struct arbiter_input *input)
