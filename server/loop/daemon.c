@@ -60,6 +60,7 @@ enum arb_result loop_check(const struct config *config, struct arb_arena *arena,
                            char error[LOOP_ERROR_BYTES])
 {
     struct config_error found;
+    char sentence[LOOP_ERROR_BYTES / 2];
     enum arb_result result = map_load(map, arena, config->map_path, &found);
     if (result != ARB_OK) {
         memcpy(error, found.text, sizeof found.text);
@@ -67,8 +68,11 @@ enum arb_result loop_check(const struct config *config, struct arb_arena *arena,
     }
     bool good =
         rules_of(config)->check(params_of(config), (uint32_t)config->match.tick_rate,
-                                (uint32_t)config->match.max_players, map, error, LOOP_ERROR_BYTES);
-    return good ? ARB_OK : ARB_CONFIG;
+                                (uint32_t)config->match.max_players, map, sentence, sizeof sentence);
+    if (good) return ARB_OK;
+    config_explain(config, sentence, &found);
+    memcpy(error, found.text, sizeof found.text);
+    return ARB_CONFIG;
 }
 
 /* ---- start ---- */
