@@ -113,10 +113,14 @@ void arb_history_add(struct arb_history *history, const struct arb_frame *frame)
             break;
         }
     }
-    memcpy(history->entities + slot.first_entity, frame->entities,
-           frame->entity_count * sizeof *frame->entities);
-    memcpy(history->points + slot.first_point, frame->points,
-           frame->point_count * sizeof *frame->points);
+    if (frame->entity_count > 0) {
+        memcpy(history->entities + slot.first_entity, frame->entities,
+               frame->entity_count * sizeof *frame->entities);
+    }
+    if (frame->point_count > 0) {
+        memcpy(history->points + slot.first_point, frame->points,
+               frame->point_count * sizeof *frame->points);
+    }
     history->slots[(history->first + history->count) % ARB_HISTORY_FRAMES] = slot;
     history->count++;
 }
