@@ -156,3 +156,43 @@ Test(rules_match, one_seed_gives_one_course_and_another_another)
         scene_close(&run);
     }
 }
+
+/* Time is a number that only ever grows: where it began changes nothing. */
+static void run_from(const char *name, const char *first_tick, struct world_player *players)
+{
+    struct scene scene = *scene_find(name);
+    const char *sets[SCENE_SETS_MAX] = {0};
+    uint32_t count = 0;
+    for (; scene.sets[count] != NULL; count++) {
+        sets[count] = scene.sets[count];
+    }
+    sets[count] = first_tick;
+    scene.sets = sets;
+    scene_open(&run, &scene, 21);
+    for (int i = 0; i < 1200; i++) {
+        scene_step(&run);
+    }
+    memcpy(players, match_world(run.match)->players, scene.players * sizeof players[0]);
+    scene_close(&run);
+}
+
+Test(rules_match, the_first_tick_changes_nothing)
+{
+    static const char *const ticks[] = {"debug.first_tick=16777216", "debug.first_tick=2147483048",
+                                        "debug.first_tick=4294966696"};
+    static const char *const names[] = {"fight16", "serpent16"};
+    for (size_t n = 0; n < 2; n++) {
+        struct world_player first[16], other[16];
+        run_from(names[n], "debug.first_tick=1", first);
+        for (size_t i = 0; i < sizeof ticks / sizeof ticks[0]; i++) {
+            run_from(names[n], ticks[i], other);
+            for (int slot = 0; slot < 16; slot++) {
+                cr_assert(memcmp(&first[slot].own, &other[slot].own, sizeof first[slot].own) == 0,
+                          "%s, %s", names[n], ticks[i]);
+                cr_assert_eq(first[slot].score, other[slot].score);
+                cr_assert_eq(first[slot].deaths, other[slot].deaths);
+                cr_assert_eq(first[slot].outside_changes, other[slot].outside_changes);
+            }
+        }
+    }
+}

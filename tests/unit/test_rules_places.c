@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct stage stage;
@@ -288,6 +289,30 @@ Test(rules_places, pickups_must_be_known_to_the_mode)
     }
 }
 
+Test(rules_places, the_shipped_maps_pass_and_have_room_for_sixteen)
+{
+    static const struct {
+        const char *mode, *path;
+    } rows[] = {{"arena", "arena_crossfire"},
+                {"arena", "arena_duel"},
+                {"arena", "arena_foundry"},
+                {"serpent", "serpent_meadow"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char path[256], error[512] = "";
+        struct config_error config_error;
+        snprintf(path, sizeof path, "%s/config/maps/%s.tmj", ARBITER_SOURCE_DIR, rows[i].path);
+        stage_open(&stage, rows[i].mode, NULL, 16);
+        cr_assert_eq(map_load(&stage.map, &stage.arena, path, &config_error), ARB_OK, "%s",
+                     config_error.text);
+        cr_assert(stage_check(&stage, error, sizeof error), "%s: %s", rows[i].path, error);
+        stage_start(&stage);
+        for (uint16_t slot = 0; slot < 16; slot++) {
+            cr_assert_not_null(stage_character(&stage, slot), "%s", rows[i].path);
+        }
+        close_stage();
+    }
+}
+
 /* ---- capacity and names ---- */
 
 Test(rules_places, a_full_body_fits_its_points, .fini = close_stage)
@@ -334,6 +359,30 @@ Test(rules_places, modes_are_found_by_name)
     for (size_t i = 0; i < rules_mode_count; i++) {
         cr_assert_str_eq(rules_modes[i]->name, rules_modes[i]->schema->name);
     }
+}
+
+Test(rules_places, who_kills_himself_dies_by_nobody, .fini = close_stage)
+{
+    stage_open(&stage, "arena", NULL, 1);
+    stage_add_spawn(&stage, 20, 20, 0);
+    stage_start(&stage);
+    rules_kill(&stage.context, 0, 0, ARB_CAUSE_SHOT);
+    cr_assert_eq(stage.world.players[0].kills, 0);
+    cr_assert_eq(stage.world.players[0].deaths_by_nobody, 1);
+    cr_assert_eq(stage_event(&stage, ARB_EVENT_DEATH, 0)->death.killer_slot, ARB_NO_SLOT);
+}
+
+Test(rules_places, events_beyond_the_room_for_them_are_counted, .fini = close_stage)
+{
+    stage_open(&stage, "arena", NULL, 1);
+    stage_add_spawn(&stage, 20, 20, 0);
+    stage_start(&stage);
+    stage.events.count = 0;
+    for (int i = 0; i < RULES_EVENTS_MAX + 3; i++) {
+        rules_emit_score(&stage.context, 0);
+    }
+    cr_assert_eq(stage.events.count, RULES_EVENTS_MAX);
+    cr_assert_eq(stage.events.dropped, 3);
 }
 
 Test(rules_places, rank_is_score_then_kills_then_fewer_deaths)
