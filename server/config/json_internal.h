@@ -7,7 +7,7 @@
 #ifndef CONFIG_JSON_INTERNAL_H
 #define CONFIG_JSON_INTERNAL_H
 
-#include <cJSON.h>
+#include <cjson/cJSON.h>
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -66,9 +66,9 @@ enum arb_result loop_check(const struct config *config, struct arb_arena *arena,
         memcpy(error, found.text, sizeof found.text);
         return result;
     }
-    bool good =
-        rules_of(config)->check(params_of(config), (uint32_t)config->match.tick_rate,
-                                (uint32_t)config->match.max_players, map, sentence, sizeof sentence);
+    bool good = rules_of(config)->check(params_of(config), (uint32_t)config->match.tick_rate,
+                                        (uint32_t)config->match.max_players, map, sentence,
+                                        sizeof sentence);
     if (good) return ARB_OK;
     config_explain(config, sentence, &found);
     memcpy(error, found.text, sizeof found.text);

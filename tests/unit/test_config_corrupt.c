@@ -1,7 +1,7 @@
 /* Every key of the shipped configurations, damaged in every way: each is refused, at its own path.
  */
 #define _GNU_SOURCE
-#include "config_rig.h"
+#include "tests/unit/config_rig.h"
 
 #include "server/config/config_internal.h"
 #include "server/rules/arena_internal.h"

@@ -1,6 +1,6 @@
 /* The documents that are made from the option table, held against the files that ship. */
 #define _GNU_SOURCE
-#include "config_rig.h"
+#include "tests/unit/config_rig.h"
 
 #include "server/config/config_internal.h"
 #include "server/rules/arena_internal.h"

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "config_rig.h"
+#include "tests/unit/config_rig.h"
 
 #include "server/config/config.h"
 #include "server/rules/arena_internal.h"

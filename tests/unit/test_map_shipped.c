@@ -1,6 +1,6 @@
 /* The maps of config/maps: playable, fair, and whatever a damaged one holds is refused. */
 #define _GNU_SOURCE
-#include "config_rig.h"
+#include "tests/unit/config_rig.h"
 
 #include "server/config/config.h"
 #include "server/rules/arena_internal.h"
