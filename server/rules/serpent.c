@@ -119,7 +119,8 @@ static void pay_boost(struct rules_context *context, struct world_entity *head)
     struct world_body *body = serpent_body(context->world, head);
     float cost = params->boost_cost / (float)context->tick_rate;
     float lost = rules_float(head->values[HEAD_LOST]) + cost;
-    body->length = body->length > cost ? body->length - cost : 0.0F;
+    world_body_set_length(context->world, head->body,
+                          body->length > cost ? body->length - cost : 0.0F);
     if (params->boost_drop_m > 0.0F && lost >= params->boost_drop_m) {
         lost -= params->boost_drop_m;
         serpent_food_leave(context, tail_of(context->world, head), params->food_value);

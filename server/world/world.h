@@ -168,6 +168,9 @@ uint16_t world_body_create(struct world *world, struct arb_key head, float spaci
  */
 void world_body_advance(struct world *world, uint16_t body, struct arb_vec2 from,
                         struct arb_vec2 to);
+/* Another length, >= 0 m: a shorter one cuts the tail at once, a longer one lets it grow as the
+ * head goes on. */
+void world_body_set_length(struct world *world, uint16_t body, float length);
 /* Point i of the polyline behind the head: 0 is nearest to the head; the last one is cut so that
  * the whole is `length` long. Count excludes the head itself. */
 uint32_t world_body_count(const struct world *world, uint16_t body);

@@ -87,6 +87,13 @@ void world_body_advance(struct world *world, uint16_t body, struct arb_vec2 from
     cut_tail(world, body);
 }
 
+void world_body_set_length(struct world *world, uint16_t body, float length)
+{
+    ARB_ASSERT(length >= 0.0F);
+    body_at(world, body)->length = length;
+    cut_tail(world, body);
+}
+
 uint32_t world_body_count(const struct world *world, uint16_t body)
 {
     return body_at(world, body)->count;

@@ -154,6 +154,20 @@ Test(world, a_step_longer_than_the_spacing_leaves_no_gap)
     }
 }
 
+Test(world, a_body_made_shorter_ends_at_once_at_its_new_length)
+{
+    create(2, 1);
+    uint16_t body = world_body_create(&world, world_spawn(&world, 0), 0.5F, 4.0F);
+    struct arb_vec2 head = {6.0F, 0.0F};
+    world_body_advance(&world, body, (struct arb_vec2){0, 0}, head);
+    world_body_set_length(&world, body, 1.2F);
+    uint32_t count = world_body_count(&world, body);
+    cr_assert_eq(count, 4, "at 0, 0.5, 1 and the cut end");
+    cr_assert_float_eq(world_body_point(&world, body, count - 1, head).x, 6.0F - 1.2F, 1e-5F);
+    world_body_set_length(&world, body, 0.0F);
+    cr_assert_float_eq(world_body_point(&world, body, 0, head).x, 6.0F, 1e-5F);
+}
+
 Test(world, a_freed_body_leaves_no_trace_in_the_checksum)
 {
     create(2, 1);
