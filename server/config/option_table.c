@@ -59,7 +59,7 @@ const struct option config_options[] = {
     {"net.max_sessions", OPTION_INT, AT(net.max_sessions), 0, 2048, "0", .unit = "",
      .doc = "Connections at one time, players and those who are being refused; 0: 16 more than "
             "match.max_players."},
-    {"net.messages_per_tick", OPTION_INT, AT(net.messages_per_tick), 1, 1000, "16", .unit = "",
+    {"net.messages_per_tick", OPTION_INT, AT(net.messages_per_tick), 1, 64, "16", .unit = "",
      .doc = "Messages of one session that are read per tick; more are dropped and counted."},
     {"auth.mode", OPTION_CHOICE, AT(auth.mode), 0, 0, "\"open\"", "open", .unit = "",
      .doc = "Who may play. open: whoever reaches the port."},

@@ -75,6 +75,11 @@ static void create_parts(struct match *match, struct arb_arena *arena,
 
 static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t players)
 {
+    uint32_t entities = match->world.head->entity_capacity;
+    for (uint32_t team = 0; team < MATCH_TEAMS; team++) {
+        match->always[team] = arb_arena_take_array(arena, entities, sizeof match->always[team][0]);
+    }
+    match->always_mine = arb_arena_take_array(arena, entities + 1, sizeof match->always_mine[0]);
     match->seats = arb_arena_take_array(arena, players, sizeof match->seats[0]);
     match->applied = arb_arena_take_array(arena, players, sizeof match->applied[0]);
     match->consumed = arb_arena_take_array(arena, players, sizeof match->consumed[0]);

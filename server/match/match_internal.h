@@ -24,6 +24,7 @@ struct input_buffer {
 };
 
 enum {
+    MATCH_TEAMS = 3, /* none, and two */
     MATCH_NO_LEAD = 127,
     MATCH_ARCHIVE_MAX = ARB_PLAYERS_MAX,
     MATCH_SESSIONS_MAX = 4 * ARB_PLAYERS_MAX, /* indices of sessions that a port may use */
@@ -80,7 +81,10 @@ struct match {
     uint32_t command_count, command_capacity;
     uint16_t *joined, *left; /* [players] slots, for stage 7 */
     uint32_t joined_count, left_count;
-    uint8_t *scratch; /* for one long message */
+    struct arb_key *always[MATCH_TEAMS]; /* [entities] each: what a team always sees */
+    uint32_t always_count[MATCH_TEAMS];
+    struct arb_key *always_mine; /* [entities]: the same with the own character, of one viewer */
+    uint8_t *scratch;            /* for one long message */
     size_t scratch_bytes;
 
     struct world_player *archive; /* lines of those who left and whose slot was needed */

@@ -281,6 +281,46 @@ static void stage_commit(struct match *match)
 
 /* ---- stage 9: replicate ---- */
 
+/* Per team, the keys that its members always see: team mates' characters and what is marked always
+ * relevant; ascending, because entities are. */
+static void list_always(struct match *match)
+{
+    const struct world *world = &match->world;
+    memset(match->always_count, 0, sizeof match->always_count);
+    for (uint32_t id = 0, seen = 0; seen < world->head->entity_count; id++) {
+        const struct world_entity *entity = &world->entities[id];
+        if (!entity->alive) continue;
+        seen++;
+        bool marked = (entity->flags & WORLD_ENTITY_ALWAYS_RELEVANT) != 0;
+        bool of_player = entity->owner != ARB_NO_SLOT;
+        for (uint32_t team = 0; team < MATCH_TEAMS; team++) {
+            if (marked || (of_player && team != 0 && entity->team == team)) {
+                match->always[team][match->always_count[team]++] = world_key(world, entity);
+            }
+        }
+    }
+}
+
+/* The list of the viewer's team with its own character in its place. */
+static const struct arb_key *always_of(struct match *match, uint16_t slot, uint32_t *count)
+{
+    const struct world_player *player = &match->world.players[slot];
+    const struct arb_key *team = match->always[player->team];
+    uint32_t team_count = match->always_count[player->team];
+    bool own_due = !arb_key_is_none(player->controlled);
+    *count = 0;
+    for (uint32_t i = 0; i < team_count; i++) {
+        uint32_t order = arb_key_order(team[i]), own = arb_key_order(player->controlled);
+        if (own_due && own <= order) {
+            own_due = false;
+            if (own < order) match->always_mine[(*count)++] = player->controlled;
+        }
+        match->always_mine[(*count)++] = team[i];
+    }
+    if (own_due) match->always_mine[(*count)++] = player->controlled;
+    return match->always_mine;
+}
+
 static void send_snapshot(struct match *match, uint16_t slot, const struct arb_frame *frame)
 {
     struct match_seat *seat = &match->seats[slot];
@@ -289,9 +329,10 @@ static void send_snapshot(struct match *match, uint16_t slot, const struct arb_f
     if (has_character) {
         seat->eye = (struct arb_vec2){player->own.x, player->own.y};
     }
-    uint32_t count;
-    const uint32_t *visible = interest_update(match->interest, slot, seat->eye, &player->controlled,
-                                              has_character ? 1 : 0, &count);
+    uint32_t always_count, count;
+    const struct arb_key *always = always_of(match, slot, &always_count);
+    const uint32_t *visible =
+        interest_update(match->interest, slot, seat->eye, always, always_count, &count);
     struct replicate_client client = {
         .session = seat->session,
         .client = slot,
@@ -313,6 +354,7 @@ static void stage_replicate(struct match *match)
     announce(match);
     const struct arb_frame *frame = rewind_newest(match->rewind);
     if (frame->tick % (arb_tick)match->config.snapshot_interval_ticks == 0) {
+        list_always(match);
         interest_build(match->interest, frame);
         replicate_begin(match->replicate, frame);
         for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {

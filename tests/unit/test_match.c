@@ -10,6 +10,7 @@
 /* ---- a mode that only walks ---- */
 
 static bool end_early;
+static float spawn_gap;
 
 static void probe_move_params(const void *params, uint32_t tick_rate, struct arb_move_params *out)
 {
@@ -49,10 +50,11 @@ static void probe_spawn(struct rules_context *context, uint16_t slot)
     struct arb_key key = world_spawn(context->world, ARB_ARENA_CHARACTER);
     struct world_entity *entity = world_find(context->world, key);
     entity->owner = slot;
+    entity->team = context->world->players[slot].team;
     entity->radius = 0.4F;
     rules_bind(context, slot, key);
     struct arb_own *own = &context->world->players[slot].own;
-    own->x = 2.0F * (float)slot;
+    own->x = spawn_gap * (float)slot - 40.0F;
     own->weapons = 1;
     entity->x = own->x;
     entity->previous_x = own->x;
@@ -155,6 +157,7 @@ static struct {
     uint8_t type;
     struct arb_event event;
     struct arb_chunk chunk;
+    uint8_t payload[ARB_MESSAGE_BYTES_MAX];
 } sent[SENT];
 static uint32_t sent_count;
 static int refused_with[8];
@@ -182,7 +185,9 @@ static void port_put(void *owner, struct port_session session, uint8_t channel,
         cr_assert_eq(arb_event_decode(bytes, size, &sent[sent_count].event), ARB_DECODE_OK);
     }
     if (bytes[0] == ARB_MESSAGE_SNAPSHOT) {
-        cr_assert_eq(arb_chunk_decode(bytes, size, &sent[sent_count].chunk), ARB_DECODE_OK);
+        struct arb_chunk *chunk = &sent[sent_count].chunk;
+        cr_assert_eq(arb_chunk_decode(bytes, size, chunk), ARB_DECODE_OK);
+        memcpy(sent[sent_count].payload, chunk->payload, chunk->payload_bytes);
     }
     sent_count++;
 }
@@ -227,6 +232,7 @@ static void defaults(void)
         .interest_retain_m = 36,
     };
     end_early = false;
+    spawn_gap = 2.0F;
 }
 
 static void open_match(void)
@@ -630,6 +636,51 @@ Test(match, teams_are_filled_evenly)
     tick();
     cr_assert_eq(player(0)->team + player(1)->team, 3);
     cr_assert_eq(player(2)->team + player(3)->team, 3);
+}
+
+static uint32_t entities_in_snapshot_of(uint16_t session)
+{
+    for (uint32_t i = 0; i < sent_count; i++) {
+        if (sent[i].session != session || sent[i].type != ARB_MESSAGE_SNAPSHOT) continue;
+        static struct arb_published entities[16];
+        static struct arb_point points[16];
+        struct arb_frame frame = {.entities = entities, .points = points};
+        struct arb_own own = {0};
+        struct arb_own_part part = {0};
+        bool has_own;
+        cr_assert_eq(arb_snapshot_decode(&arb_schema_arena, arb_own_fields(ARB_MOVER_ARENA),
+                                         sent[i].payload, sent[i].chunk.payload_bytes, &frame, 16,
+                                         16, &own, &part, &has_own),
+                     ARB_DECODE_OK);
+        return frame.entity_count;
+    }
+    return 0;
+}
+
+/* Four players 25 m apart, each sees 10 m. */
+static uint32_t seen_from_afar(int32_t teams)
+{
+    config.teams = teams;
+    config.interest_enter_m = 10;
+    config.interest_retain_m = 12;
+    spawn_gap = 25.0F;
+    open_match();
+    for (uint16_t i = 0; i < 4; i++) {
+        say(PORT_JOIN, i);
+    }
+    uint32_t seen = 0;
+    for (int i = 0; i < 4 && seen == 0; i++) {
+        tick();
+        seen = entities_in_snapshot_of(3);
+    }
+    close_match();
+    return seen;
+}
+
+Test(match, team_mates_are_seen_from_anywhere_others_from_near)
+{
+    cr_assert_eq(seen_from_afar(0), 1, "itself");
+    cr_assert_eq(seen_from_afar(2), 2, "itself and its mate");
 }
 
 /* ---- announcements ---- */
