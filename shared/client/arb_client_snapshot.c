@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-/* A longer pause between two polls says nothing about the network. */
-enum { GAP_NS_MAX = 100000000 };
-
 /* ---- the own player ---- */
 
 static int32_t jump_count(const struct arb_schema *schema, const struct arb_frame *frame,
@@ -145,7 +142,7 @@ static void measure_delay(struct arbiter_client *client, const struct commit *co
 {
     struct arb_client_clocks *clocks = &client->clocks;
     const struct arb_client_snapshots *snapshots = &client->snapshots;
-    if (snapshots->any && clocks->server.running && clocks->poll_gap_ns <= GAP_NS_MAX &&
+    if (snapshots->any && clocks->server.running && !clocks->behind &&
         commit->tick > snapshots->tick) {
         arb_fine arrived = arb_slew_at(&clocks->server, received_ns, clocks->sync.rate);
         arb_delay_add(&clocks->delay, arrived, snapshots->tick, commit->tick);

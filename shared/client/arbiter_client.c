@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DISCONNECT_WAIT_NS = 1000000000 };
+enum { DISCONNECT_WAIT_NS = 1000000000, GAP_NS_MAX = 100000000 };
 
 /* ---- configuration ---- */
 
@@ -292,6 +292,21 @@ static void check_deadlines(struct arbiter_client *client, uint64_t now)
     }
 }
 
+/* After a pause, what has waited here is told apart until all of it is handled. */
+static void handle_events(struct arbiter_client *client)
+{
+    struct arb_net_event event;
+    bool more = true;
+    for (uint32_t i = 0; i < client->config.max_events_per_poll && !client->ending; i++) {
+        more = arb_net_next(client->net, &event);
+        if (!more) {
+            break;
+        }
+        handle(client, &event);
+    }
+    client->clocks.behind = more;
+}
+
 static void note_bytes(struct arbiter_client *client)
 {
     const struct arb_net_counters *counters = arb_net_counters(client->net);
@@ -306,15 +321,9 @@ void arbiter_client_poll(struct arbiter_client *client, uint64_t now_ns)
     if (client->net == NULL) {
         return;
     }
-    client->clocks.poll_gap_ns = now - before;
+    client->clocks.behind |= now - before > GAP_NS_MAX;
     arb_net_service(client->net, now);
-    struct arb_net_event event;
-    for (uint32_t i = 0; i < client->config.max_events_per_poll && !client->ending; i++) {
-        if (!arb_net_next(client->net, &event)) {
-            break;
-        }
-        handle(client, &event);
-    }
+    handle_events(client);
     check_deadlines(client, now);
     if (client->ending) {
         note_bytes(client);

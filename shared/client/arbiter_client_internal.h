@@ -49,8 +49,8 @@ struct arb_client_clocks {
     uint64_t ping_sent_ns[ARB_CLIENT_PINGS]; /* by sequence */
     uint32_t pings_open;                     /* bit sequence % 16: not answered */
     uint64_t next_ping_ns;
-    uint64_t poll_gap_ns; /* between the last two polls: what arrived was read so late at most */
-    float rtt_ms;         /* smoothed */
+    bool behind;  /* what is handled now has waited here: it says nothing about the network */
+    float rtt_ms; /* smoothed */
 };
 
 struct arb_client_snapshots {

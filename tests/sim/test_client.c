@@ -176,6 +176,33 @@ Test(client, tick_labels_go_up_by_one_while_the_lead_changes)
     fake_destroy(fake);
 }
 
+Test(client, estimate_is_within_a_tick_of_the_server)
+{
+    static const struct {
+        uint32_t delay_us, frames_per_s;
+        arb_tick first_tick;
+    } cases[] = {{0, 144, 0},        {0, 60, 1000},  {50000, 144, 0},
+                 {50000, 60, 65000}, {50000, 20, 0}, {50000, 60, (1ULL << 32) - 200}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fake_server *fake = fake_create(&(struct fake_options){
+            .seed = 35,
+            .up = {.delay_us = cases[i].delay_us},
+            .down = {.delay_us = cases[i].delay_us},
+            .first_tick = cases[i].first_tick,
+        });
+        struct arbiter_client *client = join(fake);
+        struct arbiter_view view;
+        fake_run(fake, client, 5 * S, cases[i].frames_per_s, NULL, NULL);
+        arbiter_client_sample(client, fake_now_ns(fake), &view);
+        /* Step n of the fake server runs n + 1 periods after its first tick. */
+        double now = (double)fake_now_ns(fake) * 60e-9 - 1.0 + (double)cases[i].first_tick;
+        cr_assert_float_eq(view.server_tick, now, 1.05, "case %zu: %f", i, view.server_tick - now);
+        cr_assert_eq(figures(client).corrections.count + figures(client).corrections.starved, 0);
+        arbiter_client_destroy(client);
+        fake_destroy(fake);
+    }
+}
+
 Test(client, longer_way_is_steered_to_without_a_jump)
 {
     struct fake_server *fake = fake_create(
@@ -227,6 +254,28 @@ Test(client, tap_inside_one_tick_is_one_edge_and_loses_nothing_under_loss)
     struct arbiter_statistics now = figures(client);
     cr_assert_eq(now.edges_sent[0], 100);
     cr_assert_eq(now.edges[0], 100, "told by the server");
+    arbiter_client_destroy(client);
+    fake_destroy(fake);
+}
+
+Test(client, presses_after_the_decisive_tick_are_not_counted)
+{
+    struct fake_server *fake = fake_create(&(struct fake_options){.seed = 34});
+    struct arbiter_client *client = join(fake);
+    fake_run(fake, client, 2 * S, 60, NULL, NULL);
+    press(client, ARBITER_BUTTON_FIRE);
+    fake_run(fake, client, 2 * S + S / 4, 60, NULL, NULL);
+    struct arb_event result = {.tick = (uint32_t)fake->tick - 1, .kind = ARB_EVENT_RESULT};
+    press(client, 0);
+    press(client, ARBITER_BUTTON_FIRE); /* is under way when the result comes */
+    fake_run(fake, client, 2 * S + S / 4 + 20000, 60, NULL, NULL);
+    cr_assert_eq(figures(client).edges_sent[0], 2);
+    fake_event(fake, result);
+    fake_run(fake, client, 3 * S, 60, NULL, NULL);
+    press(client, 0);
+    press(client, ARBITER_BUTTON_FIRE);
+    fake_run(fake, client, 4 * S, 60, NULL, NULL);
+    cr_assert_eq(figures(client).edges_sent[0], 1);
     arbiter_client_destroy(client);
     fake_destroy(fake);
 }
@@ -410,9 +459,14 @@ Test(client, serpent_shows_its_predicted_head_on_the_servers_path)
     struct arbiter_client *client = join(fake);
     uint32_t frames = 0;
     fake_run(fake, client, 6 * S, 60, steer, &frames);
-    struct arbiter_statistics now = figures(client);
+    fake->hold_snapshots = true;
+    fake_run(fake, client, 6 * S + S / 2, 60, steer, &frames);
+    struct arbiter_view view;
+    arbiter_client_sample(client, fake_now_ns(fake), &view);
+    cr_assert_eq(view.entity_count, 4);
+    cr_assert_eq(view.entities[0].drawn, ARBITER_FROZEN);
     cr_assert_gt(frames, 100);
-    cr_assert_eq(now.corrections.count, 0);
+    cr_assert_eq(figures(client).corrections.count, 0);
     arbiter_client_destroy(client);
     fake_destroy(fake);
 }
@@ -472,6 +526,30 @@ Test(client, teleport_and_new_character_jump_without_a_slide)
     fake_destroy(fake);
 }
 
+Test(client, inputs_made_before_a_new_character_steer_it_nowhere_also_when_sent_again)
+{
+    struct fake_server *fake = fake_create(&(struct fake_options){
+        .seed = 33,
+        .up = {.delay_us = 50000, .loss_ppm = 200000},
+        .down = {.delay_us = 50000, .loss_ppm = 200000},
+    });
+    struct arbiter_client *client = join(fake);
+    struct walker walker = walker_open(fake, 13);
+    fake_run(fake, client, 3 * S, 60, walk, &walker);
+    for (uint64_t i = 1; i <= 60; i++) {
+        fake->key.generation++;
+        fake->control++;
+        fake->own.x = (float)(i % 7) - 3.0F;
+        fake_run(fake, client, 3 * S + i * S / 2, 60, walk, &walker);
+    }
+    struct arbiter_statistics now = figures(client);
+    cr_assert_gt(now.corrections.jumped, 50);
+    cr_assert_eq(now.corrections.count, 0, "%u", now.corrections.count);
+    walker_close(&walker);
+    arbiter_client_destroy(client);
+    fake_destroy(fake);
+}
+
 Test(client, without_a_character_the_game_waits_and_nothing_is_predicted)
 {
     struct fake_server *fake = fake_create(&(struct fake_options){.seed = 24, .movers = 2});
@@ -511,6 +589,7 @@ Test(client, stall_of_five_seconds_is_over_with_one_resync)
     cr_assert_eq(view.connection, ARBITER_CONNECTED);
     cr_assert_gt(view.time.to_tick + 20, fake->tick, "others move again");
     cr_assert_neq(view.entities[0].drawn, ARBITER_FROZEN);
+    cr_assert_lt(figures(client).interpolation_ms, 100.0F, "what waited here was not late");
     fake_run(fake, client, 11 * S, 60, walk, &walker);
     uint32_t starved = fake->counts.inputs_starved;
     fake_run(fake, client, 16 * S, 60, walk, &walker);
@@ -684,6 +763,10 @@ Test(client, result_outlives_the_connection_and_all_queued_events_are_told)
     struct arbiter_disconnect_info info;
     arbiter_client_disconnect_info(client, &info);
     cr_assert_eq(info.reason, ARBITER_REASON_ENDED);
+    cr_assert(arb_client_connect_carrier(client, fake_carrier(fake), fake_now_ns(fake)));
+    arbiter_client_sample(client, fake_now_ns(fake), &view);
+    cr_assert_not(view.has_result, "until the next connection");
+    cr_assert_eq(view.player_count, 0);
     arbiter_client_destroy(client);
     fake_destroy(fake);
 }

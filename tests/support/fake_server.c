@@ -195,12 +195,15 @@ static void take_inputs(struct fake_server *fake, const struct arb_input_packet 
 
 static void answer_ping(struct fake_server *fake, const struct arb_ping *ping, uint64_t now_us)
 {
-    uint64_t passed = (now_us - fake->start_us) * TICK_RATE;
+    /* A tick that is due has not run yet: the whole of it has passed, no more. */
+    uint64_t passed =
+        (now_us - fake->start_us) * TICK_RATE - (fake->tick - fake->options.first_tick) * 1000000;
+    uint64_t fraction = passed * 65536 / 1000000;
     uint8_t bytes[32];
     struct arb_pong pong = {
         .sequence = ping->sequence,
         .tick = (uint32_t)fake->tick,
-        .fraction = (uint16_t)(passed % 1000000 * 65536 / 1000000),
+        .fraction = (uint16_t)(fraction < 65535 ? fraction : 65535),
     };
     size_t size =
         arb_message_encode(ARB_MESSAGE_PONG, &arb_pong_fields, &pong, bytes, sizeof bytes);

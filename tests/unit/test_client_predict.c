@@ -180,16 +180,23 @@ Test(client_predict, gap_is_bridged_with_what_was_held_and_no_new_press)
 {
     struct scene scene;
     scene_open(&scene);
+    scene.params.dash_ticks = 1;
+    scene.params.dash_cooldown_ticks = 2;
     struct arb_own confirmed = at_place(0.0F);
     arb_predict_confirm(&scene.predict, 100, &confirmed, 1, 0);
     struct arb_pending pending = input_for(&scene, 101, 127);
     pending.input.edges = ARB_BUTTON_DASH;
     arb_predict_input(&scene.predict, &pending);
+    struct arb_input held = pending.input;
+    struct arb_move_report report;
+    for (arb_tick tick = 101; tick <= 105; tick++) {
+        arb_move_step(&confirmed, &held, &scene.params, scene.geometry, &report);
+        held.edges = 0;
+    }
     pending = input_for(&scene, 105, 127);
     arb_predict_input(&scene.predict, &pending);
     cr_assert_eq(scene.predict.predicted_tick, 105);
-    cr_assert_gt(scene.predict.states[104 % ARB_PREDICT_TICKS].x,
-                 scene.predict.states[102 % ARB_PREDICT_TICKS].x);
+    cr_assert_arr_eq(&scene.predict.states[105 % ARB_PREDICT_TICKS], &confirmed, sizeof confirmed);
     arb_geometry_destroy(scene.geometry);
 }
 
