@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Maps drawn by others: FreeDM's levels and Teeworlds' maps through the converters, Tiled's own examples exported by
-Tiled. Each is loaded, or refused in one clear line. Packages: freedm, teeworlds-data, tiled; what is not installed is
+Tiled, and our own. Each is loaded, or refused in one clear line; bots play on every one that loads. Packages: freedm, teeworlds-data, tiled; what is not installed is
 skipped (77: none is)."""
 import gzip
 import json
@@ -40,12 +40,24 @@ class Maps(daemon.Case):
         for layer in document["layers"]:
             self.assertGreater(len(layer["objects"]), 5, f"{path}: {layer['name']}")
 
+    def check_plays(self, path):
+        """Sixteen bots for a minute of virtual time: nobody is ever inside a wall or outside the bounds."""
+        done = subprocess.run([daemon.program("play_map"), daemon.ARENA, path, "60", "16", "1"], capture_output=True,
+                              text=True, timeout=250, check=False)
+        self.assertEqual(done.returncode, 0, f"{path}: {done.stdout}{done.stderr[-2000:]}")
+
+    def test_our_arenas(self):
+        for path in sorted((daemon.TOP / "config" / "maps").glob("arena_*.tmj")):
+            self.check_loads(path)
+            self.check_plays(path)
+
     @unittest.skipUnless(FREEDM.exists(), "package freedm is not installed")
     def test_freedm(self):
         for number in range(1, 11):
             out = self.folder / f"MAP{number:02}.tmj"
             convert_doom.convert(FREEDM, out.stem, out)
             self.check_loads(out)
+            self.check_plays(out)
 
     @unittest.skipUnless(TEEWORLDS.exists(), "package teeworlds-data is not installed")
     def test_teeworlds(self):
@@ -53,6 +65,7 @@ class Maps(daemon.Case):
             out = self.folder / f"{name}.tmj"
             convert_teeworlds.convert(TEEWORLDS / f"{name}.map", out)
             self.check_loads(out)
+            self.check_plays(out)
 
     def export_examples(self):
         """Tiled's examples as .tmj with the one property that they cannot know."""
@@ -77,6 +90,7 @@ class Maps(daemon.Case):
             count += 1
             done = self.check(path)
             if done.returncode == 0:
+                self.check_plays(path)
                 continue
             self.assertEqual(done.returncode, 78, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)

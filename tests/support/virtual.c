@@ -59,11 +59,16 @@ static void load(struct virtual_match *run)
     ARB_ASSERT(result == ARB_OK);
 }
 
+const struct rules *virtual_rules(const struct virtual_match *run)
+{
+    return rules_find(run->config.mode);
+}
+
 const void *virtual_params(const struct virtual_match *run)
 {
     const void *params = NULL;
     for (size_t i = 0; i < rules_mode_count; i++) {
-        if (rules_modes[i] == rules_find(run->config.mode)) params = run->config.mode_params[i];
+        if (rules_modes[i] == virtual_rules(run)) params = run->config.mode_params[i];
     }
     return params;
 }

@@ -43,6 +43,7 @@ struct net *virtual_server_net(struct virtual_match *run);
 struct bot *virtual_bot(struct virtual_match *run, uint32_t index);
 struct arbiter_client *virtual_client(struct virtual_match *run, uint32_t index);
 uint32_t virtual_client_count(const struct virtual_match *run);
+const struct rules *virtual_rules(const struct virtual_match *run);
 /* The mode's numbers. */
 const void *virtual_params(const struct virtual_match *run);
 const struct arb_geometry *virtual_geometry(const struct virtual_match *run);
