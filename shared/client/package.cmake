@@ -50,6 +50,8 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/arbiter_client-config.c
     "${CMAKE_CURRENT_BINARY_DIR}/arbiter_client-config.cmake" INSTALL_DESTINATION "${package_folder}")
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/arbiter_client-config-version.cmake"
     COMPATIBILITY SameMinorVersion)
+# Relative to the file itself, as the prefix is only known when it is installed.
+file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/arbiter_client.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/arbiter_client.pc" @ONLY)
 
 install(TARGETS arbiter_client_static arbiter_client_shared EXPORT arbiter_client COMPONENT client)

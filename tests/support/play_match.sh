@@ -7,7 +7,10 @@ folder=$1
 work=$(mktemp -d)
 server=
 finish() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null || true
+    if [ -n "$server" ]; then
+        kill "$server" 2>/dev/null || true
+        wait "$server" || true
+    fi
     rm -rf "$work"
 }
 trap finish EXIT
