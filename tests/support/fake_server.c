@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { TICK_RATE = 60, OWN_ID = 40, STEP_US = 500 };
+enum { FIRST_SNAPSHOT = 0xFFF0, TICK_RATE = 60, OWN_ID = 40, STEP_US = 500 };
 
 struct arb_vec2 fake_mover(uint32_t index, arb_tick tick)
 {
@@ -74,7 +74,7 @@ struct fake_server *fake_create(const struct fake_options *options)
         memset(fake->own.reserve, 0, sizeof fake->own.reserve);
         fake->own.weapons = 0;
     }
-    fake->next_snapshot = 0xFFF0;
+    fake->next_snapshot = FIRST_SNAPSHOT;
     return fake;
 }
 
@@ -122,7 +122,7 @@ static void send_welcome(struct fake_server *fake)
         .snapshot_interval_ticks = (uint8_t)fake->options.interval_ticks,
         .input_delay_ticks = (uint8_t)fake->options.input_delay_ticks,
         .input_buffer_ticks = 30,
-        .map_hash = arb_geometry_hash(fake->geometry),
+        .map_hash = arb_geometry_hash(fake->geometry) + fake->wrong_map_hash,
         .bounds = arb_geometry_bounds(fake->geometry),
         .shape_count = (uint32_t)arb_geometry_shape_count(fake->geometry),
         .shapes = arb_geometry_shape_count(fake->geometry) > 0
@@ -158,6 +158,10 @@ static void send_refusal(struct fake_server *fake, const struct arb_hello *hello
 static void take_inputs(struct fake_server *fake, const struct arb_input_packet *packet)
 {
     fake->acks += packet->has_ack;
+    for (uint32_t i = 0; packet->has_ack && i < 32; i++) {
+        uint16_t age = (uint16_t)(packet->ack_snapshot - 1 - i - FIRST_SNAPSHOT);
+        fake->bad_acks += (packet->ack_mask >> i & 1) != 0 && age >= 0x8000;
+    }
     if (packet->count > fake->max_packet_inputs) {
         fake->max_packet_inputs = packet->count;
     }
@@ -173,6 +177,9 @@ static void take_inputs(struct fake_server *fake, const struct arb_input_packet 
         fake->duplicate_sequences += fake->newest != 0 && input->target_tick <= fake->newest_target;
         fake->newest = input->sequence;
         fake->newest_target = input->target_tick;
+        if (input->edges != 0) {
+            fake->last_press = *input;
+        }
         int64_t lead = (int64_t)(input->target_tick - fake->tick);
         int32_t bounded = lead < -128 ? -128 : lead > 126 ? 126 : (int32_t)lead;
         fake->worst_lead = bounded < fake->worst_lead ? bounded : fake->worst_lead;
@@ -330,7 +337,7 @@ static void send_snapshot(struct fake_server *fake, arb_tick published)
                     &frame.point_count);
             own_done = true;
         }
-        if (i < fake->options.movers) {
+        if (i < fake->options.movers && !(i == 0 && fake->first_mover_gone)) {
             publish(&entities[frame.entity_count++], points, fake->options.serpent, key, 0,
                     fake_mover(i, published), (struct arb_vec2){3.0F, 0.0F}, 0.0F,
                     (uint8_t)((published + 37 * i) / 1200), &frame.point_count);

@@ -34,7 +34,8 @@ struct fake_server {
 
     arb_tick tick; /* S[tick] */
     bool joined, refuse_version, silent, hold_snapshots;
-    bool no_character;
+    bool no_character, wrong_map_hash;
+    bool first_mover_gone;
     struct arb_key key;
     uint8_t control;
     uint8_t jump;
@@ -52,7 +53,8 @@ struct fake_server {
     uint16_t next_snapshot;
     uint32_t duplicate_sequences, target_gaps; /* must stay 0 but for a resync */
     uint32_t max_packet_inputs;
-    uint64_t acks;
+    uint64_t acks, bad_acks;     /* bad: names a snapshot that was never sent */
+    struct arb_input last_press; /* newest input with an edge */
 };
 
 struct fake_server *fake_create(const struct fake_options *options);
