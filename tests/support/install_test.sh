@@ -25,6 +25,7 @@ foreign=$( (nm -g --defined-only "$library/libarbiter_client.a" && nm -D --defin
 [ -z "$foreign" ] || { echo "symbols that are not arbiter_*:" $foreign; exit 1; }
 
 # A match to join: nobody is waited for, and it outlasts this test.
+: >"$work/server.log" # so that it can be read before the server is there
 "$prefix/bin/arbiterd" --config "$prefix/share/arbiter/config/arena.json" --set net.port=0 --set match.min_players=1 \
     --set match.countdown_s=0 --set match.duration_s=120 --set match.result_path="$work/result.json" 2>"$work/server.log" &
 server=$!
