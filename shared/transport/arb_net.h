@@ -1,5 +1,7 @@
 /* Endpoints that exchange messages over ENet, on our own socket layer (transport.md). The only
  * module that includes ENet. Never knows what a message means; reads no clock: time is an argument.
+ * (One exception: how long a datagram has waited in the kernel, only the socket's carrier can say;
+ * see arb_udp.c. It takes a difference of the machine's clock, never a time.)
  * One endpoint, one thread (others may use other endpoints at the same time). Warm, it allocates
  * nothing: ENet's memory comes from a pool of the endpoint.
  */
@@ -7,6 +9,7 @@
 #define ARB_NET_H
 
 #include "shared/base/arb_result.h"
+#include "shared/transport/arb_link.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,26 +49,18 @@ void arb_carrier_close(struct arb_carrier *carrier);
  * seed: same deliveries. Equal times keep the order of sending. */
 struct arb_simnet;
 
-struct arb_link { /* one direction between an endpoint and the network */
-    uint32_t delay_us;
-    uint32_t jitter_us; /* uniform 0..jitter_us on top; does not reorder unless reorder_ppm hits */
-    uint32_t loss_ppm;  /* of a million datagrams */
-    uint32_t duplicate_ppm;
-    uint32_t reorder_ppm; /* datagrams that skip the order-keeping and get jitter again (so it takes
-                             jitter) */
-    uint32_t rate_kbps;   /* with IPv6 and UDP headers; 0: unlimited */
-    uint32_t queue_bytes; /* drop-tail queue in front of the rate; 0 with a rate: 64 KiB */
-};
-
 /* A datagram longer than a path of 1,280 bytes carries is dropped, one more than 65,536 under way
  * too. */
 enum { ARB_SIM_RECEIVE_BYTES = 256 * 1024 }; /* receive buffer of each endpoint, headers counted */
 
 /* Fates of datagrams; one that is doubled on both links counts there twice. */
 struct arb_simnet_counters {
-    uint64_t delivered, lost, duplicated, reordered;
-    uint64_t queue_full;  /* dropped in front of a link's rate */
-    uint64_t buffer_full; /* dropped by the receiver */
+    uint64_t delivered;
+#define X(name, text) uint64_t name;
+    ARB_LINK_COUNTER_MAP(X)
+#undef X
+    uint64_t bad_checksum; /* corrupted and plain: dropped by the receiver, as by UDP */
+    uint64_t buffer_full;  /* dropped by the receiver */
     uint64_t too_long, nobody, overflow;
 };
 
@@ -85,8 +80,12 @@ struct arb_carrier *arb_simnet_open(struct arb_simnet *net, struct arb_link up,
 /* A client's endpoint that talks to `server` only. */
 struct arb_carrier *arb_simnet_connect(struct arb_simnet *net, struct arb_carrier *server,
                                        struct arb_link up, struct arb_link down);
-/* What is under way keeps its times. */
+/* From now on; what is under way keeps its times, what waits for a rate goes on at the new one
+ * (arb_link_set). May be called as often as a link changes. */
 void arb_simnet_set_links(struct arb_carrier *carrier, struct arb_link up, struct arb_link down);
+/* A partition of either direction: while it lasts, what the carrier sends (up) or what would enter
+ * the link towards it (down) is lost. Stays over arb_simnet_set_links. */
+void arb_simnet_block(struct arb_carrier *carrier, bool up, bool down);
 const struct arb_simnet_counters *arb_simnet_counters(const struct arb_simnet *net);
 
 /* ---- endpoints ---- */
@@ -109,7 +108,11 @@ struct arb_net_event {
     uint8_t channel;
     const uint8_t *bytes; /* MESSAGE: valid until the next arb_net_next */
     size_t size;
-    uint64_t received_ns; /* when its datagram was read from the carrier: now_ns of that service */
+    /* MESSAGE: when its datagram arrived here (the kernel's stamp, or the simulated arrival), so
+     * that no round trip contains the time until somebody polled. At most 250 ms before now_ns of
+     * the service that read it; that now_ns where no arrival is known, and of all other events. A
+     * reliable message that waited for an earlier one: when that one arrived. */
+    uint64_t received_ns;
 };
 
 /* Counted since the start; refusals are datagrams or commands dropped before ENet saw them. */
