@@ -19,6 +19,10 @@ enum {
     ARB_JITTER_VALUES = 4096,
     ARB_JITTER_SIGMA = 8192, /* one standard deviation in a jitter table */
     ARB_TRACE_BYTES = 1500,  /* what one opportunity of a trace carries, with headers */
+    /* Bit of a datagram's first byte (transport.md, "Sealed layer"): it is authenticated, so a
+     * corrupted one is handed on for its receiver to refuse. Without the bit it is plain: UDP's
+     * checksum would have dropped it. */
+    ARB_LINK_SEALED_BIT = 0x40,
 };
 
 /* A distribution as iproute2's tc/<name>.dist has it: equally likely values. */
@@ -112,7 +116,7 @@ int arb_link_send(struct arb_link_state *state, uint64_t now_us, size_t size,
 /* Bytes that wait in front of rate or trace. */
 uint64_t arb_link_waiting_bytes(const struct arb_link_state *state, uint64_t now_us);
 
-/* Flips 1 to 8 bits, the same for the same `corrupt`; size > 0. */
+/* Flips a run of 1 to 8 bits, the same for the same `corrupt` and size; size > 0. */
 void arb_link_corrupt(uint32_t corrupt, uint8_t *bytes, size_t size);
 
 #endif

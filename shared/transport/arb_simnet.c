@@ -1,12 +1,11 @@
 /* Simulated network: endpoints in memory, one virtual clock in whole microseconds, integer
- * arithmetic only. A datagram passes two links: the sender's `up`, then the receiver's `down`,
- * which it enters when it left the first. Each link has a random stream of its own and takes the
- * same number of draws per datagram, so that one link's traffic or one changed parameter leaves the
- * fate of the rest as it was.
+ * arithmetic only. A datagram passes two links (arb_link.h): the sender's `up`, then the receiver's
+ * `down`, which it enters when it left the first. Each link has a random stream of its own, so that
+ * one link's traffic leaves the fate of the rest as it was.
  */
 #include "shared/base/arb_assert.h"
+#include "shared/base/arb_hash.h"
 #include "shared/base/arb_mem.h"
-#include "shared/base/arb_rng.h"
 #include "shared/transport/arb_carrier_internal.h"
 
 #include <string.h>
@@ -16,10 +15,8 @@ enum {
     FLIGHTS_PER_CHUNK = 64,
     CHUNKS_MAX = 1024, /* bounds the memory: 65,536 datagrams under way, about 84 MB */
     ENDPOINTS_MAX = 8192,
-    PATH_BYTES = 1280,   /* longest packet of the path, with IPv6 and UDP headers */
-    HEADERS_BYTES = 48,  /* those headers; they count for rates and buffers too */
-    QUEUE_BYTES = 65536, /* of a link with a rate and no queue size */
-    JITTER_MAX_US = 60 * 1000 * 1000,
+    PATH_BYTES = 1280,                      /* longest packet of the path, with headers */
+    HEADERS_BYTES = ARB_LINK_HEADERS_BYTES, /* they count for buffers too */
 };
 
 struct flight {
@@ -29,21 +26,16 @@ struct flight {
     uint32_t to, to_generation;
     uint32_t next; /* in a receive queue or the list of free ones */
     bool entered;  /* has left the sender's link */
+    bool is_plain; /* carries a checksum, as by UDP */
     uint16_t size;
+    uint32_t checksum; /* of the bytes as they were sent */
     uint8_t bytes[ARB_DATAGRAM_ROOM];
-};
-
-struct link_state {
-    struct arb_link link;
-    struct arb_rng rng;
-    uint64_t free_us; /* when all that was accepted has been sent at the link's rate */
-    uint64_t last_us; /* newest due time that keeps the order */
 };
 
 struct endpoint {
     struct arb_carrier carrier;
     struct arb_simnet *net;
-    struct link_state up, down;
+    struct arb_link_state up, down;
     uint32_t index, generation;
     uint32_t first, last, queued_bytes;  /* received, not yet read */
     uint32_t lent;                       /* flight that the last receive handed out */
@@ -140,80 +132,46 @@ static uint32_t heap_pop(struct arb_simnet *net)
 
 /* ---- links ---- */
 
-/* Uniform in 0..bound-1 from exactly one draw. */
-static uint64_t draw_below(struct arb_rng *rng, uint64_t bound)
+static uint32_t checksum_of(const struct flight *flight)
 {
-    return arb_rng_next(rng) * bound >> 32;
+    return (uint32_t)arb_hash(flight->bytes, flight->size, 0);
 }
 
-/* When the datagram has left the queue in front of the link; false: no room in that queue. */
-static bool pass_queue(struct link_state *state, uint64_t now_us, uint32_t bytes, uint64_t *out_us)
+static int pass_link(struct arb_simnet *net, struct arb_link_state *link, uint64_t now_us,
+                     uint32_t size, struct arb_link_delivery out[2])
 {
-    *out_us = now_us;
-    if (state->link.rate_kbps == 0) return true;
-    uint64_t rate = state->link.rate_kbps;
-    uint64_t limit = state->link.queue_bytes > 0 ? state->link.queue_bytes : QUEUE_BYTES;
-    uint64_t start_us = state->free_us > now_us ? state->free_us : now_us;
-    uint64_t waiting_bytes = (start_us - now_us) * rate / 8000;
-    if (waiting_bytes + bytes > limit) return false;
-    state->free_us = start_us + (bytes * 8000ULL + rate - 1) / rate;
-    *out_us = state->free_us;
-    return true;
+    struct arb_link_counters fate = {0};
+    int copies = arb_link_send(link, now_us, size, out, &fate);
+#define X(name, text) net->counters.name += fate.name;
+    ARB_LINK_COUNTER_MAP(X)
+#undef X
+    return copies;
 }
 
-/* Times at which 0, 1 or 2 copies leave the link. */
-static int pass_link(struct arb_simnet *net, struct link_state *state, uint64_t now_us,
-                     uint32_t size, uint64_t out_us[2])
+static void send_off(struct arb_simnet *net, uint32_t index, struct arb_link_delivery delivery)
 {
-    const struct arb_link *link = &state->link;
-    bool lost = draw_below(&state->rng, 1000000) < link->loss_ppm;
-    bool doubled = draw_below(&state->rng, 1000000) < link->duplicate_ppm;
-    bool reordered = draw_below(&state->rng, 1000000) < link->reorder_ppm;
-    uint64_t jitter_us[2];
-    jitter_us[0] = draw_below(&state->rng, (uint64_t)link->jitter_us + 1);
-    jitter_us[1] = draw_below(&state->rng, (uint64_t)link->jitter_us + 1);
-
-    uint64_t sent_us;
-    if (!pass_queue(state, now_us, size + HEADERS_BYTES, &sent_us)) {
-        net->counters.queue_full++;
-        return 0;
-    }
-    if (lost) {
-        net->counters.lost++;
-        return 0;
-    }
-    uint64_t due_us = sent_us + link->delay_us + jitter_us[0];
-    if (reordered) {
-        due_us += jitter_us[1];
-        net->counters.reordered++;
-    } else {
-        if (due_us < state->last_us) due_us = state->last_us;
-        state->last_us = due_us;
-    }
-    out_us[0] = due_us;
-    if (!doubled) return 1;
-    net->counters.duplicated++;
-    out_us[1] = due_us + jitter_us[1];
-    return 2;
+    struct flight *flight = flight_at(net, index);
+    if (delivery.corrupt != 0) arb_link_corrupt(delivery.corrupt, flight->bytes, flight->size);
+    heap_push(net, index, delivery.deliver_us);
 }
 
 /* The flight enters a link; afterwards it is under way, once or twice, or free. */
-static void enter_link(struct arb_simnet *net, uint32_t index, struct link_state *state,
+static void enter_link(struct arb_simnet *net, uint32_t index, struct arb_link_state *link,
                        uint64_t now_us, bool entered)
 {
     struct flight *flight = flight_at(net, index);
-    uint64_t due_us[2];
-    int copies = pass_link(net, state, now_us, flight->size, due_us);
+    struct arb_link_delivery out[2];
+    int copies = pass_link(net, link, now_us, flight->size, out);
     if (copies == 0) {
         flight_free(net, index);
         return;
     }
     flight->entered = entered;
-    heap_push(net, index, due_us[0]);
     uint32_t second = copies == 2 ? flight_take(net) : NONE;
+    if (second != NONE) *flight_at(net, second) = *flight;
+    send_off(net, index, out[0]);
     if (second != NONE) {
-        *flight_at(net, second) = *flight_at(net, index);
-        heap_push(net, second, due_us[1]);
+        send_off(net, second, out[1]);
     } else if (copies == 2) {
         net->counters.overflow++;
     }
@@ -232,6 +190,11 @@ static void deliver(struct arb_simnet *net, struct endpoint *to, uint32_t index)
 {
     struct flight *flight = flight_at(net, index);
     uint32_t bytes = flight->size + (uint32_t)HEADERS_BYTES;
+    if (flight->is_plain && checksum_of(flight) != flight->checksum) {
+        net->counters.bad_checksum++;
+        flight_free(net, index);
+        return;
+    }
     if (to->queued_bytes + bytes > ARB_SIM_RECEIVE_BYTES) {
         net->counters.buffer_full++;
         flight_free(net, index);
@@ -320,12 +283,6 @@ static struct arb_address address_of(const struct endpoint *endpoint)
     return address;
 }
 
-static void set_link(struct link_state *state, struct arb_link link)
-{
-    ARB_ASSERT(link.jitter_us <= JITTER_MAX_US);
-    state->link = link;
-}
-
 struct arb_carrier *arb_simnet_open(struct arb_simnet *net, struct arb_link up,
                                     struct arb_link down)
 {
@@ -346,11 +303,9 @@ struct arb_carrier *arb_simnet_open(struct arb_simnet *net, struct arb_link up,
     endpoint->carrier.counters = &endpoint->carrier.own;
     endpoint->carrier.fd = -1;
     endpoint->carrier.receive_buffer_bytes = ARB_SIM_RECEIVE_BYTES;
-    set_link(&endpoint->up, up);
-    set_link(&endpoint->down, down);
     uint64_t stream = ((uint64_t)endpoint->generation << 32 | index) << 1;
-    arb_rng_seed(&endpoint->up.rng, net->seed, stream);
-    arb_rng_seed(&endpoint->down.rng, net->seed, stream | 1);
+    arb_link_start(&endpoint->up, up, net->seed, stream);
+    arb_link_start(&endpoint->down, down, net->seed, stream | 1);
     return &endpoint->carrier;
 }
 
@@ -368,8 +323,16 @@ void arb_simnet_set_links(struct arb_carrier *carrier, struct arb_link up, struc
 {
     ARB_ASSERT(carrier->ops == &sim_ops);
     struct endpoint *endpoint = (struct endpoint *)carrier;
-    set_link(&endpoint->up, up);
-    set_link(&endpoint->down, down);
+    arb_link_set(&endpoint->up, up, endpoint->net->now_us);
+    arb_link_set(&endpoint->down, down, endpoint->net->now_us);
+}
+
+void arb_simnet_block(struct arb_carrier *carrier, bool up, bool down)
+{
+    ARB_ASSERT(carrier->ops == &sim_ops);
+    struct endpoint *endpoint = (struct endpoint *)carrier;
+    arb_link_block(&endpoint->up, up);
+    arb_link_block(&endpoint->down, down);
 }
 
 static void give_back(struct endpoint *endpoint, uint32_t *flight)
@@ -436,6 +399,8 @@ static void sim_commit(struct arb_carrier *carrier, const struct arb_address *to
     flight->from = endpoint->index;
     flight->from_generation = endpoint->generation;
     flight->size = (uint16_t)size;
+    flight->is_plain = size == 0 || (flight->bytes[0] & ARB_LINK_SEALED_BIT) == 0;
+    flight->checksum = checksum_of(flight);
     enter_link(net, index, &endpoint->up, net->now_us, false);
 }
 
