@@ -114,6 +114,9 @@ static void leave(struct match *match, uint16_t slot)
     }
     seat->seated = false;
     seat->has_session = false;
+    /* Its character ends in stage 7; until then nothing of its last input is done again. */
+    match->applied[slot] = (struct arb_input){.target_tick = match->world.head->tick};
+    match->consumed[slot] = false;
     match->present--;
     match->left[match->left_count++] = slot;
     /* Who never saw a live tick leaves no line in the result. */
@@ -128,7 +131,7 @@ void life_commands(struct match *match)
     match->left_count = 0;
     for (uint32_t i = 0; i < match->command_count; i++) {
         const struct match_command *command = &match->commands[i];
-        if (command->type == COMMAND_JOIN) {
+        if (command->type == MATCH_COMMAND_JOIN) {
             join(match, command);
         } else {
             leave(match, command->slot);

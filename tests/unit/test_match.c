@@ -720,6 +720,19 @@ Test(match, a_newcomer_gets_the_welcome_first_and_each_standing_fact_once)
     }
 }
 
+Test(match, whoever_leaves_does_nothing_again_in_that_tick)
+{
+    open_match();
+    join_live();
+    struct arb_input *input = add_input(packet(0, player(0)->control), 1, match_tick(match));
+    input->buttons = input->edges = ARB_BUTTON_FIRE;
+    tick();
+    cr_assert_eq(player(0)->values[0], 1);
+    say(PORT_LEAVE, 0);
+    tick();
+    cr_assert_eq(player(0)->values[0], 1, "the press of the tick before is over");
+}
+
 Test(match, a_session_gone_before_its_tick_never_joined)
 {
     open_match();
