@@ -49,11 +49,13 @@ static void note_lead(struct input_buffer *buffer, int64_t lead)
     }
 }
 
-static void add_late(struct match *match, uint16_t slot, const struct arb_input *input,
+void inputs_add_late(struct match *match, uint16_t slot, const struct arb_input *input,
                      uint8_t control, arb_tick now)
 {
     struct match_seat *seat = &match->seats[slot];
     struct world_player *player = &match->world.players[slot];
+    const struct match_observer *observer = &match->observer;
+    if (observer->late != NULL) observer->late(observer->owner, slot, input, control);
     seat->counts.inputs_late++;
     seat->buffer.late_sequence = input->sequence;
     if (now - input->target_tick <= (arb_tick)match->config.input_buffer_ticks) {
@@ -88,7 +90,7 @@ void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packe
         buffer->newest_target = input->target_tick;
         note_lead(buffer, (int64_t)(input->target_tick - now));
         if (input->target_tick < now) {
-            add_late(match, slot, input, control, now);
+            inputs_add_late(match, slot, input, control, now);
             continue;
         }
         buffer->entries[input->target_tick % buffer->size] = (struct input_entry){*input, control};
@@ -168,11 +170,19 @@ void inputs_take(struct match *match, uint16_t slot, arb_tick now)
     seat->counts.ticks += match->world.head->phase == ARB_PHASE_LIVE;
     match->consumed[slot] = false;
     match->shot_edges_carried[slot] = 0;
-    if (entry->input.sequence != 0 && entry->input.target_tick == now) {
+    bool is_there = entry->input.sequence != 0 && entry->input.target_tick == now;
+    if (is_there) {
         take_real(match, slot, entry);
-        entry->input.sequence = 0;
     } else {
         take_held(match, slot, now);
+    }
+    const struct match_observer *observer = &match->observer;
+    if (observer->input != NULL) {
+        observer->input(observer->owner, slot, is_there ? &entry->input : NULL, entry->control,
+                        &match->applied[slot]);
+    }
+    if (is_there) {
+        entry->input.sequence = 0;
     }
     if (buffer->late_sequence > player->last_sequence) {
         player->last_sequence = buffer->late_sequence;

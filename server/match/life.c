@@ -61,7 +61,8 @@ static uint8_t team_for(const struct match *match)
     return members[2] < members[1] ? 2 : 1;
 }
 
-static void join(struct match *match, const struct match_command *command)
+/* The slot given; ARB_NO_SLOT: refused. */
+static uint16_t join(struct match *match, const struct match_command *command)
 {
     struct world *world = &match->world;
     bool has_session = command->session.index != UINT16_MAX;
@@ -72,7 +73,7 @@ static void join(struct match *match, const struct match_command *command)
             match->port.refuse(match->port.owner, command->session,
                                match->decided ? ARB_REFUSED_ENDED : ARB_REFUSED_FULL);
         }
-        return;
+        return slot;
     }
     struct world_player *player = &world->players[slot];
     uint8_t control = player->control;
@@ -103,6 +104,7 @@ static void join(struct match *match, const struct match_command *command)
     match->present++;
     match->anybody_came = true;
     announce_player(match, slot, ARB_NO_SLOT);
+    return slot;
 }
 
 static void leave(struct match *match, uint16_t slot)
@@ -131,11 +133,14 @@ void life_commands(struct match *match)
     match->left_count = 0;
     for (uint32_t i = 0; i < match->command_count; i++) {
         const struct match_command *command = &match->commands[i];
+        uint16_t slot = command->slot;
         if (command->type == MATCH_COMMAND_JOIN) {
-            join(match, command);
+            slot = join(match, command);
         } else {
             leave(match, command->slot);
         }
+        const struct match_observer *observer = &match->observer;
+        if (observer->command != NULL) observer->command(observer->owner, command, slot);
     }
     match->command_count = 0;
 }

@@ -200,7 +200,7 @@ void match_add_player(struct match *match, const char *name)
 {
     ARB_ASSERT(match->command_count < match->command_capacity);
     struct match_command *command = &match->commands[match->command_count++];
-    *command = (struct match_command){.type = COMMAND_JOIN, .session = {UINT16_MAX, 0}};
+    *command = (struct match_command){.type = MATCH_COMMAND_JOIN, .session = {UINT16_MAX, 0}};
     strncpy(command->name, name, sizeof command->name - 1);
 }
 
@@ -208,6 +208,33 @@ void match_set_input(struct match *match, uint16_t slot, const struct arb_input 
 {
     ARB_ASSERT(slot < match->world.head->player_capacity);
     match->applied[slot] = *input;
+}
+
+void match_observe(struct match *match, const struct match_observer *observer)
+{
+    match->observer = observer != NULL ? *observer : (struct match_observer){0};
+}
+
+void match_feed_late(struct match *match, uint16_t slot, const struct arb_input *input,
+                     uint8_t control)
+{
+    ARB_ASSERT(slot < match->world.head->player_capacity);
+    inputs_add_late(match, slot, input, control, match->world.head->tick);
+}
+
+void match_feed_command(struct match *match, const struct match_command *command)
+{
+    ARB_ASSERT(match->command_count < match->command_capacity);
+    match->commands[match->command_count++] = *command;
+}
+
+void match_feed_input(struct match *match, uint16_t slot, const struct arb_input *input,
+                      uint8_t control)
+{
+    ARB_ASSERT(slot < match->world.head->player_capacity);
+    ARB_ASSERT(input->target_tick == match->world.head->tick);
+    struct input_buffer *buffer = &match->seats[slot].buffer;
+    buffer->entries[input->target_tick % buffer->size] = (struct input_entry){*input, control};
 }
 
 static void result_player(struct match_result *out, const struct world_player *player)

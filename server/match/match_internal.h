@@ -4,6 +4,7 @@
 
 #include "server/interest/interest.h"
 #include "server/match/match.h"
+#include "server/match/observe.h"
 #include "server/replicate/replicate.h"
 
 /* Ring of inputs that wait for their tick, by target tick. Part of the session, not of the state:
@@ -41,15 +42,6 @@ struct match_seat {
     struct arb_vec2 eye; /* centre of its interest; stays where its last character was */
 };
 
-enum match_command_type { COMMAND_JOIN, COMMAND_LEAVE };
-
-struct match_command {
-    enum match_command_type type;
-    struct port_session session; /* JOIN; index 0xFFFF: none */
-    uint16_t slot;               /* LEAVE */
-    char name[ARB_NAME_BYTES];
-};
-
 struct match {
     struct match_config config;
     const struct rules *rules;
@@ -57,6 +49,7 @@ struct match {
     const struct arb_geometry *geometry;
     struct arb_move_params move;
     struct match_port port;
+    struct match_observer observer;
     uint8_t match_id[16];
 
     struct world world;
@@ -109,6 +102,9 @@ void inputs_reset(struct input_buffer *buffer);
 /* One packet of a session, before the step of tick `now`. */
 void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
                 arb_tick now);
+/* One that came too late: at most its presses count, with the next input. */
+void inputs_add_late(struct match *match, uint16_t slot, const struct arb_input *input,
+                     uint8_t control, arb_tick now);
 /* Stage 3 for one player: writes match->applied[slot]. */
 void inputs_take(struct match *match, uint16_t slot, arb_tick now);
 

@@ -31,7 +31,7 @@ static bool cancel_join(struct match *match, struct port_session session)
 {
     for (uint32_t i = 0; i < match->command_count; i++) {
         struct match_command *command = &match->commands[i];
-        if (command->type == COMMAND_JOIN && command->session.index == session.index &&
+        if (command->type == MATCH_COMMAND_JOIN && command->session.index == session.index &&
             command->session.epoch == session.epoch) {
             *command = match->commands[--match->command_count];
             return true;
@@ -48,11 +48,12 @@ static void stage_receive(struct match *match)
            match->port.take(match->port.owner, &message)) {
         uint16_t slot = slot_of(match, message.session);
         if (message.type == PORT_JOIN) {
-            struct match_command command = {.type = COMMAND_JOIN, .session = message.session};
+            struct match_command command = {.type = MATCH_COMMAND_JOIN, .session = message.session};
             memcpy(command.name, message.name, sizeof command.name);
             queue_command(match, &command);
         } else if (message.type == PORT_LEAVE && slot != ARB_NO_SLOT) {
-            queue_command(match, &(struct match_command){.type = COMMAND_LEAVE, .slot = slot});
+            queue_command(match,
+                          &(struct match_command){.type = MATCH_COMMAND_LEAVE, .slot = slot});
         } else if (message.type == PORT_LEAVE) {
             cancel_join(match, message.session);
         } else if (message.type == PORT_INPUTS && slot != ARB_NO_SLOT) {
@@ -198,6 +199,10 @@ static void stage_fire(struct match *match)
             fire_player(match, slot);
         }
     }
+    const struct match_observer *observer = &match->observer;
+    if (observer->shots != NULL && match->shot_count > 0) {
+        observer->shots(observer->owner, match->shots, match->shot_count);
+    }
 }
 
 /* ---- stage 7: rules ---- */
@@ -333,6 +338,10 @@ static void send_snapshot(struct match *match, uint16_t slot, const struct arb_f
     const struct arb_key *always = always_of(match, slot, &always_count);
     const uint32_t *visible =
         interest_update(match->interest, slot, seat->eye, always, always_count, &count);
+    if (match->observer.snapshot != NULL) {
+        struct match_sight sight = {seat->session, slot, frame, seat->eye, visible, count};
+        match->observer.snapshot(match->observer.owner, &sight);
+    }
     struct replicate_client client = {
         .session = seat->session,
         .client = slot,

@@ -1,0 +1,59 @@
+/* What a tick takes in and gives out, for whoever writes it down or checks it (simulator, journal),
+ * and the way to feed it to another match, which then runs the same ticks in TICK_RERUN
+ * (spec/simulation.md: a tick is a function of state, commands and one input per player). Never
+ * changes the match that is observed.
+ */
+#ifndef MATCH_OBSERVE_H
+#define MATCH_OBSERVE_H
+
+#include "server/match/match.h"
+
+enum match_command_type { MATCH_COMMAND_JOIN, MATCH_COMMAND_LEAVE };
+
+struct match_command {
+    enum match_command_type type;
+    struct port_session session; /* JOIN; index 0xFFFF: none */
+    uint16_t slot;               /* LEAVE */
+    char name[ARB_NAME_BYTES];   /* JOIN */
+};
+
+/* One client's snapshot before it is encoded. */
+struct match_sight {
+    struct port_session session;
+    uint16_t slot;
+    const struct arb_frame *frame;
+    struct arb_vec2 eye;     /* m, centre of its interest */
+    const uint32_t *visible; /* indices into frame->entities, ascending */
+    uint32_t count;
+};
+
+/* Called in the tick, in the order in which it happens; a NULL is not called. What is pointed to is
+ * valid during the call. */
+struct match_observer {
+    void *owner;
+    /* Stage 1: an input came after its tick; it may carry presses over. */
+    void (*late)(void *owner, uint16_t slot, const struct arb_input *input, uint8_t control);
+    /* Stage 3: a command was carried out. `slot` is the one given or left, ARB_NO_SLOT: refused. */
+    void (*command)(void *owner, const struct match_command *command, uint16_t slot);
+    /* Stage 3: for each player with a session the input that was there for this tick (NULL: none),
+     * the control number it was made under, and what the step gets. */
+    void (*input)(void *owner, uint16_t slot, const struct arb_input *input, uint8_t control,
+                  const struct arb_input *applied);
+    /* Stage 6: this tick's shots, resolved. */
+    void (*shots)(void *owner, const struct rules_shot *shots, uint32_t count);
+    /* Stage 9. */
+    void (*snapshot)(void *owner, const struct match_sight *sight);
+};
+
+/* Copied; NULL: nobody looks. Once before the first tick. */
+void match_observe(struct match *match, const struct match_observer *observer);
+
+/* Before tick_run(match, TICK_RERUN): what was observed of that tick, each kind in its order. The
+ * input as it was there, not as it was applied. The port's `refuse` must be there. */
+void match_feed_late(struct match *match, uint16_t slot, const struct arb_input *input,
+                     uint8_t control);
+void match_feed_command(struct match *match, const struct match_command *command);
+void match_feed_input(struct match *match, uint16_t slot, const struct arb_input *input,
+                      uint8_t control);
+
+#endif
