@@ -15,6 +15,7 @@ finish() {
 }
 trap finish EXIT
 
+: >"$work/log" # so that it can be read before the server is there
 "$folder/arbiterd" --config config/arena.json --set net.port=0 --set match.min_players=4 --set match.duration_s=5 \
     --set match.countdown_s=1 --set match.result_path="$work/result.json" 2>"$work/log" &
 server=$!
