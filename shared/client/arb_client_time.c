@@ -38,8 +38,7 @@ void arb_time_sync_add(struct arb_time_sync *sync, arb_fine answered, uint64_t w
     struct arb_time_sample *sample = &sync->samples[sync->count % ARB_TIME_SAMPLES];
     sample->rtt_ns = passed - wait;
     sample->received_ns = received_ns;
-    sample->at_receipt =
-        answered + arb_fine_from_ns(wait, sync->rate) + one_way(sample->rtt_ns, sync->rate);
+    sample->at_receipt = answered + one_way(sample->rtt_ns, sync->rate);
     sync->count++;
 }
 

@@ -20,7 +20,7 @@ arb_fine arb_fine_from_ns(uint64_t ns, uint32_t rate);
 arb_fine arb_fine_from_ms(uint32_t ms, uint32_t rate);
 
 struct arb_time_sample {
-    arb_fine at_receipt; /* the server's time when the answer was read here */
+    arb_fine at_receipt; /* the server's time when the answer arrived here */
     uint64_t received_ns, rtt_ns;
 };
 
@@ -32,8 +32,9 @@ struct arb_time_sync {
 
 void arb_time_sync_reset(struct arb_time_sync *sync, uint32_t rate);
 
-/* One answered ping: `answered` is the server's time when it read the ping, wait_ns what passed
- * there until the answer left. at_receipt = answered + wait + ceil(rtt * rate / 2) ticks. */
+/* One answered ping: `answered` is the server's time when it answered, wait_ns how long the ping
+ * had waited there by then; received_ns is when the answer arrived here, not when it was read.
+ * Round trip = received - sent - wait; at_receipt = answered + ceil(rtt * rate / 2) ticks. */
 void arb_time_sync_add(struct arb_time_sync *sync, arb_fine answered, uint64_t wait_ns,
                        uint64_t sent_ns, uint64_t received_ns);
 

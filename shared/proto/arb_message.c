@@ -31,11 +31,11 @@ const struct arb_fields arb_ping_fields = ARB_FIELDS("PING", ping_rows);
 static const struct arb_field pong_rows[] = {
     ARB_FIELD(arb_pong, sequence, U16, 16, 0, U16_MAX, "of the ping"),
     ARB_FIELD(arb_pong, tick, U32, 32, 0, U32_MAX,
-              "low 32 bits of the tick whose step came next when the ping was read"),
+              "low 32 bits of the tick whose step came next when this was sent"),
     ARB_FIELD(arb_pong, fraction, U16, 16, 0, U16_MAX,
               "1/65536 tick that had passed towards that step"),
     ARB_FIELD(arb_pong, wait_us, U32, 32, 0, U32_MAX,
-              "microseconds from reading the ping to sending this"),
+              "microseconds from the ping's arrival to sending this"),
 };
 const struct arb_fields arb_pong_fields = ARB_FIELDS("PONG", pong_rows);
 

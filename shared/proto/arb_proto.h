@@ -100,11 +100,10 @@ struct arb_ping {
 
 struct arb_pong {
     uint16_t sequence;
-    uint32_t
-        tick; /* low 32 bits of the tick whose step comes next when the ping was read, S[tick] */
+    uint32_t tick; /* low 32 bits of the tick whose step comes next when this is sent, S[tick] */
     uint16_t fraction; /* 1/65536 of a tick passed since that tick's deadline minus one period, i.e.
                           towards it */
-    uint32_t wait_us;  /* between reading the ping and sending this */
+    uint32_t wait_us;  /* between the ping's arrival at the socket and sending this */
 };
 
 struct arb_counts {

@@ -8,7 +8,8 @@
 #include "shared/transport/arb_net.h"
 
 enum {
-    ARB_DATAGRAM_ROOM = 1280, /* bytes that fit into what arb_carrier_room gives */
+    ARB_DATAGRAM_ROOM = 1280,            /* bytes that fit into what arb_carrier_room gives */
+    ARB_WAIT_MAX_NS = 250 * 1000 * 1000, /* a longer wait is not believed */
     ARB_UDP_RECEIVE_BYTES = 4 * 1024 * 1024,
     ARB_UDP_SEND_BYTES = 1024 * 1024,
 };
@@ -32,6 +33,8 @@ struct arb_datagram {
     size_t size;
     bool truncated; /* it was longer than the carrier's room */
     struct arb_address from;
+    /* From its arrival to this read; 0 when that is not known or more than ARB_WAIT_MAX_NS. */
+    uint64_t wait_ns;
 };
 
 struct arb_carrier_ops {

@@ -69,6 +69,8 @@ struct arb_net {
     uint32_t watched_ms; /* when peers were last looked after */
     uint32_t reads_left; /* of this service */
     bool is_dry;         /* the carrier had nothing more */
+    uint64_t arrived_ns; /* of the newest datagram that ENet got, and whose it was */
+    uint32_t arrived_slot;
     uint32_t slot_count;
     uint32_t half_open_max;
     uint32_t open_count; /* places in NET_PLACE_OPEN */
@@ -106,6 +108,10 @@ bool net_is_half_open(const ENetPeer *peer);
 void net_watch(struct arb_net *net);
 
 /* ---- arb_events.c ---- */
+
+/* The messages that the newest datagram brought are marked with its arrival. Called before ENet
+ * gets another one. */
+void net_stamp_messages(struct arb_net *net);
 
 /* What ENet reported becomes an event of ours. */
 void net_take_event(struct arb_net *net, const ENetEvent *event);

@@ -105,6 +105,32 @@ static void on_connect(struct arb_net *net, ENetPeer *peer)
     add_event(net, ARB_NET_CONNECTED, slot->place);
 }
 
+/* ENet reads up to 256 datagrams before it reports the first message. So each message carries the
+ * arrival of its datagram in the pointer that ENet leaves to its user: the low bits of nanoseconds,
+ * never 0, which says that there is none. */
+void net_stamp_messages(struct arb_net *net)
+{
+    if (net->arrived_slot == ARB_NET_NOWHERE) return;
+    ENetList *waiting = &net->host->peers[net->arrived_slot].dispatchedCommands;
+    uintptr_t low = (uintptr_t)net->arrived_ns;
+    void *stamp = (void *)(low != 0 ? low : 1);
+    ENetListIterator end = enet_list_end(waiting);
+    for (ENetListIterator i = enet_list_previous(end); i != end; i = enet_list_previous(i)) {
+        ENetPacket *packet = ((ENetIncomingCommand *)i)->packet;
+        if (packet->userData != NULL) break;
+        packet->userData = stamp;
+    }
+    net->arrived_slot = ARB_NET_NOWHERE;
+}
+
+/* One without a mark is of the newest datagram. */
+static uint64_t arrival_of(const struct arb_net *net, const ENetPacket *packet)
+{
+    if (packet->userData == NULL) return net->arrived_ns;
+    uintptr_t age_ns = (uintptr_t)net->now_ns - (uintptr_t)packet->userData;
+    return net->now_ns - age_ns;
+}
+
 static void on_message(struct arb_net *net, const ENetEvent *event)
 {
     uint32_t place = net->slots[event->peer->incomingPeerID].place;
@@ -115,6 +141,7 @@ static void on_message(struct arb_net *net, const ENetEvent *event)
     struct net_node *node = add_event(net, ARB_NET_MESSAGE, place);
     node->packet = event->packet;
     node->channel = event->channelID;
+    node->received_ns = arrival_of(net, event->packet);
 }
 
 void net_take_event(struct arb_net *net, const ENetEvent *event)

@@ -40,6 +40,7 @@ struct arb_net *arb_net_create(struct arb_carrier *carrier, const struct arb_net
     net->options = with_defaults(options);
     net->now_ns = now_ns;
     net->enet_ns = CLOCK_START_MS * 1000000ULL;
+    net->arrived_slot = ARB_NET_NOWHERE;
     net->half_open_max = carrier->is_client ? 0 : options->peer_capacity / 4 + 4;
     net->slot_count = options->peer_capacity + net->half_open_max;
     ARB_ASSERT(net->slot_count <= ENET_PROTOCOL_MAXIMUM_PEER_ID);

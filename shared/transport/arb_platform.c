@@ -139,6 +139,7 @@ int enet_socket_receive(ENetSocket socket, ENetAddress *address, ENetBuffer *buf
     (void)count;
     struct arb_net *net = current;
     struct arb_datagram datagram;
+    net_stamp_messages(net);
     while (net->reads_left > 0) {
         net->reads_left--;
         if (!arb_carrier_receive(net->carrier, &datagram)) {
@@ -146,6 +147,8 @@ int enet_socket_receive(ENetSocket socket, ENetAddress *address, ENetBuffer *buf
             return 0;
         }
         if (!net_admit(net, &datagram, address)) continue;
+        net->arrived_ns = net->now_ns > datagram.wait_ns ? net->now_ns - datagram.wait_ns : 0;
+        net->arrived_slot = address->host;
         ARB_ASSERT(datagram.size <= buffers->dataLength);
         memcpy(buffers->data, datagram.bytes, datagram.size);
         return (int)datagram.size;

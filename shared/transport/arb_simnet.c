@@ -361,7 +361,9 @@ static bool sim_receive(struct arb_carrier *carrier, struct arb_datagram *datagr
             give_back(endpoint, &endpoint->lent);
             continue;
         }
-        *datagram = (struct arb_datagram){flight->bytes, flight->size, false, from};
+        uint64_t wait_ns = (net->now_us - flight->due_us) * 1000;
+        *datagram = (struct arb_datagram){flight->bytes, flight->size, false, from,
+                                          wait_ns <= ARB_WAIT_MAX_NS ? wait_ns : 0};
         return true;
     }
     return false;

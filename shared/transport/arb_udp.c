@@ -1,5 +1,10 @@
 /* UDP carrier. On Linux datagrams move in batches (recvmmsg, sendmmsg); elsewhere, or with
  * ARB_UDP_PLAIN, one by one through the calls that every system has.
+ *
+ * The kernel stamps each datagram when it comes in, with the wall clock: how long it then lay there
+ * can only be found by reading that clock here, once per batch. This is the one place below the
+ * loop that reads a clock. Only the difference leaves it, so what the wall clock says, and when it
+ * is set, does not matter; without stamps (SO_TIMESTAMPNS is not everywhere) no wait is known.
  */
 #define _GNU_SOURCE
 
@@ -14,6 +19,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__linux__) && !defined(ARB_UDP_PLAIN)
@@ -30,9 +36,15 @@ enum {
         8, /* errors of earlier sends that a read may report before we give up for now */
 };
 
+union stamp_room {
+    struct cmsghdr aligned;
+    uint8_t bytes[CMSG_SPACE(sizeof(struct timespec))];
+};
+
 struct inbound {
     struct sockaddr_in6 from; /* large enough for IPv4 too */
-    socklen_t from_bytes;
+    union stamp_room stamp;
+    uint64_t wait_ns;
     size_t size;
     bool truncated;
     uint8_t bytes[RECEIVE_ROOM];
@@ -52,9 +64,9 @@ struct udp {
     int out_count;
     struct inbound in[BATCH];
     struct outbound out[BATCH];
+    struct iovec pieces[BATCH];
 #if BATCHED
     struct mmsghdr headers[BATCH];
-    struct iovec pieces[BATCH];
 #endif
 };
 
@@ -91,22 +103,80 @@ static struct arb_address from_socket_address(const struct sockaddr_in6 *from)
     return address;
 }
 
+/* ---- stamps ---- */
+
+static void ask_stamps(int fd)
+{
+#ifdef SO_TIMESTAMPNS
+    int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+#else
+    (void)fd;
+#endif
+}
+
+/* The stamp is all that we ask for, so it comes first. False: there is none. */
+static bool find_stamp(struct msghdr *header, struct timespec *stamp)
+{
+#ifdef SO_TIMESTAMPNS
+    const struct cmsghdr *control = CMSG_FIRSTHDR(header);
+    if (control == NULL || control->cmsg_level != SOL_SOCKET ||
+        control->cmsg_type != SCM_TIMESTAMPNS || control->cmsg_len < CMSG_LEN(sizeof *stamp)) {
+        return false;
+    }
+    memcpy(stamp, CMSG_DATA(control), sizeof *stamp);
+    return true;
+#else
+    (void)header;
+    (void)stamp;
+    return false;
+#endif
+}
+
+/* From `stamp` to `now`; 0 for what cannot be: the clock was set meanwhile, or nobody polled for so
+ * long that it matters no more. */
+static uint64_t wait_between(struct timespec stamp, struct timespec now)
+{
+    int64_t second_ns = 1000000000;
+    if (now.tv_sec < stamp.tv_sec || now.tv_sec - stamp.tv_sec > 1) return 0;
+    int64_t wait_ns = (now.tv_sec - stamp.tv_sec) * second_ns + now.tv_nsec - stamp.tv_nsec;
+    return wait_ns > 0 && wait_ns <= ARB_WAIT_MAX_NS ? (uint64_t)wait_ns : 0;
+}
+
+/* ---- system calls ---- */
+
+static struct msghdr header_of(struct inbound *in, struct iovec *piece)
+{
+    *piece = (struct iovec){in->bytes, RECEIVE_ROOM};
+    return (struct msghdr){.msg_name = &in->from,
+                           .msg_namelen = sizeof in->from,
+                           .msg_iov = piece,
+                           .msg_iovlen = 1,
+                           .msg_control = &in->stamp,
+                           .msg_controllen = sizeof in->stamp};
+}
+
+static void take_in(struct inbound *in, struct msghdr *header, size_t size, struct timespec now)
+{
+    struct timespec stamp;
+    in->size = size;
+    in->truncated = (header->msg_flags & MSG_TRUNC) != 0;
+    in->wait_ns = find_stamp(header, &stamp) ? wait_between(stamp, now) : 0;
+}
+
 #if BATCHED
 
 static int read_batch(struct udp *udp)
 {
     for (int i = 0; i < BATCH; i++) {
-        udp->pieces[i] = (struct iovec){udp->in[i].bytes, RECEIVE_ROOM};
-        udp->headers[i].msg_hdr = (struct msghdr){.msg_name = &udp->in[i].from,
-                                                  .msg_namelen = sizeof udp->in[i].from,
-                                                  .msg_iov = &udp->pieces[i],
-                                                  .msg_iovlen = 1};
+        udp->headers[i].msg_hdr = header_of(&udp->in[i], &udp->pieces[i]);
     }
     int count = recvmmsg(udp->carrier.fd, udp->headers, BATCH, MSG_DONTWAIT, NULL);
+    if (count <= 0) return count;
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
     for (int i = 0; i < count; i++) {
-        udp->in[i].size = udp->headers[i].msg_len;
-        udp->in[i].from_bytes = udp->headers[i].msg_hdr.msg_namelen;
-        udp->in[i].truncated = (udp->headers[i].msg_hdr.msg_flags & MSG_TRUNC) != 0;
+        take_in(&udp->in[i], &udp->headers[i].msg_hdr, udp->headers[i].msg_len, now);
     }
     return count;
 }
@@ -130,13 +200,12 @@ static int write_batch(struct udp *udp, int first)
 
 static int read_batch(struct udp *udp)
 {
-    struct inbound *in = &udp->in[0];
-    in->from_bytes = sizeof in->from;
-    ssize_t size = recvfrom(udp->carrier.fd, in->bytes, RECEIVE_ROOM, 0,
-                            (struct sockaddr *)&in->from, &in->from_bytes);
+    struct msghdr header = header_of(&udp->in[0], &udp->pieces[0]);
+    ssize_t size = recvmsg(udp->carrier.fd, &header, 0);
     if (size < 0) return -1;
-    in->size = (size_t)size;
-    in->truncated = size == RECEIVE_ROOM; /* it may have been longer; none of ours is so long */
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    take_in(&udp->in[0], &header, (size_t)size, now);
     return 1;
 }
 
@@ -179,6 +248,7 @@ static bool udp_receive(struct arb_carrier *carrier, struct arb_datagram *datagr
     datagram->bytes = in->bytes;
     datagram->size = in->size;
     datagram->truncated = in->truncated;
+    datagram->wait_ns = in->wait_ns;
     datagram->from = carrier->is_client ? carrier->server : from_socket_address(&in->from);
     return true;
 }
@@ -318,6 +388,7 @@ static enum arb_result open_udp(const char *text, uint16_t port, bool is_client,
         if (fd >= 0) close(fd);
         return ARB_ADDRESS;
     }
+    ask_stamps(fd);
     struct udp *udp = arb_mem_alloc(sizeof *udp);
     udp->carrier = (struct arb_carrier){
         .ops = &udp_ops,

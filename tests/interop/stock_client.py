@@ -122,7 +122,7 @@ class Player(Connection):
         if rtt <= self.best_rtt:
             self.best_rtt = rtt
             rate = self.welcome["tick_rate"]
-            stands = pong["tick"] + pong["fraction"] / TURN + (pong["wait_us"] * 1e-6 + rtt / 2) * rate
+            stands = pong["tick"] + pong["fraction"] / TURN + rtt / 2 * rate
             self.offset = stands - time.monotonic() * rate
 
     # ---- what goes out ----

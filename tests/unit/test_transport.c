@@ -48,7 +48,7 @@ Test(transport, connects_exchanges_and_disconnects_with_a_reason)
     cr_assert_eq(event.size, 2);
     cr_assert_eq(memcmp(event.bytes, "up", 2), 0);
     cr_assert_eq(event.channel, ARB_NET_CHANNEL_RELIABLE);
-    cr_assert_eq(event.received_ns, rig_ns(&rig));
+    cr_assert_eq(event.received_ns, rig_ns(&rig) - 20000000, "10 ms on the way, 20 unread");
     cr_assert(rig_find(client, ARB_NET_MESSAGE, &event));
     cr_assert_eq(event.size, 4);
     cr_assert_eq(event.channel, ARB_NET_CHANNEL_UNSEQUENCED);
@@ -505,6 +505,59 @@ Test(transport, sequences_wrap_unnoticed)
     cr_assert_eq(next, MESSAGES);
     cr_assert_eq(unsequenced, MESSAGES);
     rig_stop(&rig);
+}
+
+/* Far more than ENet reads before it reports the first, on both channels, polled late. */
+Test(transport, each_message_is_stamped_with_the_arrival_of_its_own_datagram)
+{
+    enum { MESSAGES = 600, EVERY_US = 300 };
+    struct rig rig;
+    rig_start(&rig, 7, 1, (struct arb_net_options){0});
+    struct arb_net *client = rig_add_client(&rig, near_link, (struct arb_net_options){0});
+    rig_connect(&rig, 0);
+    rig_step(&rig, 50000);
+    rig_drain(rig.server);
+    for (uint64_t i = 0; i < MESSAGES; i++) {
+        uint64_t sent_ns = rig_ns(&rig);
+        cr_assert(arb_net_send(client, 0, i % 50 == 0 ? 0 : 1, (const uint8_t *)&sent_ns,
+                               sizeof sent_ns));
+        arb_net_flush(client, sent_ns);
+        rig_advance(&rig, EVERY_US);
+    }
+    rig_advance(&rig, 30000);
+    arb_net_service(rig.server, rig_ns(&rig));
+    struct arb_net_event event;
+    uint32_t seen = 0;
+    for (; arb_net_next(rig.server, &event); seen++) {
+        uint64_t sent_ns;
+        memcpy(&sent_ns, event.bytes, sizeof sent_ns);
+        cr_assert_eq(event.received_ns, sent_ns + 10000000, "message %u", seen);
+    }
+    cr_assert_eq(seen, MESSAGES);
+    rig_stop(&rig);
+}
+
+Test(transport, what_waited_longer_than_a_quarter_second_counts_from_the_service)
+{
+    static const struct {
+        uint64_t unread_us, wait_us;
+    } cases[] = {{0, 0}, {1, 1}, {250000, 250000}, {250001, 0}, {5000000, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rig rig;
+        rig_start(&rig, 8, 1, (struct arb_net_options){0});
+        struct arb_net *client = rig_add_client(&rig, near_link, (struct arb_net_options){0});
+        rig_connect(&rig, 0);
+        rig_step(&rig, 50000);
+        rig_drain(rig.server);
+        cr_assert(arb_net_send(client, 0, 1, (const uint8_t *)"x", 1));
+        arb_net_flush(client, rig_ns(&rig));
+        rig_advance(&rig, near_link.delay_us + cases[i].unread_us);
+        arb_net_service(rig.server, rig_ns(&rig));
+        struct arb_net_event event;
+        cr_assert(rig_find(rig.server, ARB_NET_MESSAGE, &event));
+        cr_assert_eq(rig_ns(&rig) - event.received_ns, cases[i].wait_us * 1000, "case %zu", i);
+        rig_stop(&rig);
+    }
 }
 
 static uint64_t hash_of_a_run(uint64_t seed)

@@ -27,6 +27,11 @@ Test(transport_udp, hundreds_of_datagrams_move_in_batches_and_in_order)
     check_flood();
 }
 
+Test(transport_udp, a_message_is_received_when_the_kernel_got_it)
+{
+    check_arrival();
+}
+
 Test(transport_udp, a_port_in_use_is_an_error_with_a_text)
 {
     struct arb_carrier *first = open_server("127.0.0.1"), *second;
