@@ -83,6 +83,7 @@ static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t
     match->seats = arb_arena_take_array(arena, players, sizeof match->seats[0]);
     match->applied = arb_arena_take_array(arena, players, sizeof match->applied[0]);
     match->consumed = arb_arena_take_array(arena, players, sizeof match->consumed[0]);
+    match->origin_control = arb_arena_take_array(arena, players, sizeof match->origin_control[0]);
     match->shot_edges_carried =
         arb_arena_take_array(arena, players, sizeof match->shot_edges_carried[0]);
     match->moved = arb_arena_take_array(arena, players, sizeof match->moved[0]);

@@ -64,6 +64,7 @@ struct match {
     uint16_t slot_of_session[MATCH_SESSIONS_MAX]; /* by session index; checked against the seat */
     struct arb_input *applied;    /* [players], this tick's, sequence 0: none or repeated */
     bool *consumed;               /* [players] a real input was consumed in this tick */
+    uint8_t *origin_control;      /* [players] control number that the origin records are of */
     uint16_t *shot_edges_carried; /* [players] a carried fire press is in this tick's input */
     struct rules_moved *moved;    /* [players] */
     struct rules_shot *shots;     /* [players] */

@@ -89,6 +89,22 @@ static void stage_inputs(struct match *match)
 
 /* ---- stage 4: move ---- */
 
+/* Another character begins no path at the place of the one before, even where no tick lies between
+ * them. */
+static void record_origin(struct match *match, uint16_t slot)
+{
+    const struct world_player *player = &match->world.players[slot];
+    if (match->origin_control[slot] != player->control) {
+        match->origin_control[slot] = player->control;
+        rewind_drop_origins(match->rewind, slot);
+    }
+    if (match->consumed[slot]) {
+        rewind_record_origin(match->rewind, slot, match->applied[slot].sequence,
+                             match->world.head->tick,
+                             (struct arb_vec2){player->own.x, player->own.y});
+    }
+}
+
 static void move_player(struct match *match, uint16_t slot)
 {
     struct world *world = &match->world;
@@ -115,10 +131,7 @@ static void move_player(struct match *match, uint16_t slot)
                            (struct arb_vec2){entity->previous_x, entity->previous_y},
                            (struct arb_vec2){entity->x, entity->y});
     }
-    if (match->consumed[slot]) {
-        rewind_record_origin(match->rewind, slot, match->applied[slot].sequence, world->head->tick,
-                             (struct arb_vec2){own->x, own->y});
-    }
+    record_origin(match, slot);
 }
 
 static void stage_move(struct match *match)
@@ -375,8 +388,7 @@ static void stage_replicate(struct match *match)
     match->port.flush(match->port.owner);
 }
 
-/* ----------------------------------------------------------------------------------------------------------
- */
+/* ---- the tick ---- */
 
 void tick_run(struct match *match, enum tick_mode mode)
 {

@@ -432,6 +432,33 @@ Test(match, inputs_too_far_ahead_are_refused_and_may_come_again)
     cr_assert_eq(counts(0).inputs_consumed, 1);
 }
 
+/* A character that ends and the next one that begins in the same stage 7. */
+static void swap_character(struct rules_context *context)
+{
+    probe_player_left(context, 0);
+    probe_spawn(context, 0);
+    struct arb_own *own = &context->world->players[0].own;
+    own->x = 20.0F;
+    world_find(context->world, context->world->players[0].controlled)->x = 20.0F;
+}
+
+Test(match, no_muzzle_lies_between_two_characters)
+{
+    open_match();
+    join_live();
+    for (uint32_t i = 0; i < 2; i++) {
+        if (i == 1) {
+            swap_character(&match->context);
+        }
+        add_input(packet(0, player(0)->control), i + 1, match_tick(match));
+        tick();
+    }
+    struct arb_vec2 origin;
+    cr_assert_not(rewind_origin(match_rewind(match), 0, 1, 255, &origin), "of the one before");
+    cr_assert(rewind_origin(match_rewind(match), 0, 2, 0, &origin));
+    cr_assert_float_eq(origin.x, 20.0F, 1e-6);
+}
+
 Test(match, one_input_a_tick_whatever_a_client_sends)
 {
     open_match();
