@@ -14,7 +14,7 @@ enum port_message_type {
     PORT_INPUTS, /* a decoded input packet, ticks and sequences widened */
 };
 
-/* A session: index (below 2 * ARB_PLAYERS_MAX) into the port's places and the epoch of the
+/* A session: index (below 4 * ARB_PLAYERS_MAX) into the port's places and the epoch of the
  * connection there. */
 struct port_session {
     uint16_t index;

@@ -27,17 +27,18 @@ static void queue_command(struct match *match, const struct match_command *comma
 }
 
 /* A session that leaves before its join was carried out: neither happens. */
-static bool cancel_join(struct match *match, struct port_session session)
+static void cancel_join(struct match *match, struct port_session session)
 {
     for (uint32_t i = 0; i < match->command_count; i++) {
         struct match_command *command = &match->commands[i];
         if (command->type == MATCH_COMMAND_JOIN && command->session.index == session.index &&
             command->session.epoch == session.epoch) {
-            *command = match->commands[--match->command_count];
-            return true;
+            /* The others stay in order of arrival: places are given in it. */
+            uint32_t behind = --match->command_count - i;
+            memmove(command, command + 1, behind * sizeof *command);
+            return;
         }
     }
-    return false;
 }
 
 static void stage_receive(struct match *match)

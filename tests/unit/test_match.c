@@ -770,6 +770,21 @@ Test(match, a_session_gone_before_its_tick_never_joined)
     cr_assert_eq(sent_count, 0);
 }
 
+Test(match, places_are_given_in_order_of_arrival)
+{
+    open_match();
+    for (uint16_t session = 0; session < 4; session++) {
+        say(PORT_JOIN, session);
+        queue[queued - 1].name[0] = (char)('a' + session);
+    }
+    say(PORT_LEAVE, 0);
+    tick();
+    cr_assert_eq(match_present_count(match), 3);
+    for (uint16_t slot = 0; slot < 3; slot++) {
+        cr_assert_eq(player(slot)->name[0], 'b' + slot);
+    }
+}
+
 /* ---- long time ---- */
 
 Test(match, ticks_near_their_wraps_give_the_same_walk)
