@@ -22,7 +22,8 @@ void rules_emit(struct rules_context *context, uint16_t to, uint16_t also,
                 const struct arb_event *event)
 {
     struct rules_events *events = context->events;
-    if (events->count == RULES_EVENTS_MAX) {
+    uint32_t room = event->kind == ARB_EVENT_HIT ? events->capacity / 2 : events->capacity;
+    if (events->count >= room) {
         events->dropped++;
         return;
     }

@@ -14,7 +14,14 @@
 #include "server/world/world.h"
 #include "shared/move/arb_move.h"
 
-enum { RULES_EVENTS_MAX = 1024, RULES_PELLETS_MAX = 16 };
+enum { RULES_PELLETS_MAX = 16 };
+
+/* Room for the events of a tick in which every player joins, dies, comes back, is scored and
+ * leaves, and half of it for hits, which alone may be more than there is room for. */
+static inline uint32_t rules_events_capacity(uint32_t players)
+{
+    return 1024 + 32 * players;
+}
 
 /* To whom an event goes. */
 struct rules_event {
@@ -24,7 +31,8 @@ struct rules_event {
 };
 
 struct rules_events {
-    struct rules_event *list; /* [RULES_EVENTS_MAX] */
+    struct rules_event *list; /* [capacity] */
+    uint32_t capacity;        /* rules_events_capacity */
     uint32_t count;
     uint32_t dropped; /* did not fit */
 };
@@ -117,7 +125,8 @@ extern const struct rules *const rules_modes[];
 extern const size_t rules_mode_count;
 const struct rules *rules_find(const char *name);
 
-/* Appends, or counts it as dropped. The engine stamps event.tick at commit. */
+/* Appends, or counts it as dropped; hits fill half of the list at most. The engine stamps
+ * event.tick at commit. */
 void rules_emit(struct rules_context *context, uint16_t to, uint16_t also,
                 const struct arb_event *event);
 

@@ -22,8 +22,9 @@ void stage_open(struct stage *stage, const char *mode, const char *const *sets, 
         arb_arena_take_array(&stage->arena, STAGE_PLACES_MAX, sizeof(struct map_place));
     stage->map.pickups =
         arb_arena_take_array(&stage->arena, STAGE_PLACES_MAX, sizeof(struct map_place));
+    stage->events.capacity = rules_events_capacity(players);
     stage->events.list =
-        arb_arena_take_array(&stage->arena, RULES_EVENTS_MAX, sizeof(struct rules_event));
+        arb_arena_take_array(&stage->arena, stage->events.capacity, sizeof(struct rules_event));
 }
 
 void stage_add_spawn(struct stage *stage, float x, float y, int32_t team)

@@ -378,11 +378,17 @@ Test(rules_places, events_beyond_the_room_for_them_are_counted, .fini = close_st
     stage_add_spawn(&stage, 20, 20, 0);
     stage_start(&stage);
     stage.events.count = 0;
-    for (int i = 0; i < RULES_EVENTS_MAX + 3; i++) {
+    const uint32_t capacity = stage.events.capacity;
+    const struct arb_event hit = {.kind = ARB_EVENT_HIT};
+    for (uint32_t i = 0; i < capacity; i++) {
+        rules_emit(&stage.context, 0, ARB_NO_SLOT, &hit);
+    }
+    cr_assert_eq(stage.events.count, capacity / 2, "hits leave room for what must not be lost");
+    for (uint32_t i = 0; i < capacity - capacity / 2 + 3; i++) {
         rules_emit_score(&stage.context, 0);
     }
-    cr_assert_eq(stage.events.count, RULES_EVENTS_MAX);
-    cr_assert_eq(stage.events.dropped, 3);
+    cr_assert_eq(stage.events.count, capacity);
+    cr_assert_eq(stage.events.dropped, capacity - capacity / 2 + 3);
 }
 
 Test(rules_places, rank_is_score_then_kills_then_fewer_deaths)
