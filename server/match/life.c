@@ -36,9 +36,8 @@ static uint16_t free_slot(struct match *match)
     if (slot != ARB_NO_SLOT) {
         return slot;
     }
-    uint32_t archive_capacity = MATCH_ARCHIVE_MAX - (uint32_t)world->head->player_capacity;
     slot = slot_with(world, WORLD_LEFT);
-    if (slot == ARB_NO_SLOT || match->archive_count == archive_capacity) {
+    if (slot == ARB_NO_SLOT || match->archive_count == match->archive_capacity) {
         return ARB_NO_SLOT;
     }
     match->archive[match->archive_count++] = world->players[slot];
@@ -192,9 +191,13 @@ uint16_t life_winner(const struct match *match)
     return tie ? ARB_NO_SLOT : best;
 }
 
+/* What a team's members won stays the team's when they have left. */
 static uint8_t winning_team(const struct match *match)
 {
     int64_t score[3] = {0};
+    for (uint32_t i = 0; i < match->archive_count; i++) {
+        score[match->archive[i].team] += match->archive[i].score;
+    }
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         score[match->world.players[slot].team] += match->world.players[slot].score;
     }

@@ -98,7 +98,8 @@ static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t
     match->events.capacity = rules_events_capacity(players);
     match->events.list =
         arb_arena_take_array(arena, match->events.capacity, sizeof match->events.list[0]);
-    match->archive = arb_arena_take_array(arena, MATCH_ARCHIVE_MAX, sizeof match->archive[0]);
+    match->archive_capacity = MATCH_LINES_MAX - players;
+    match->archive = arb_arena_take_array(arena, match->archive_capacity, sizeof match->archive[0]);
     uint32_t size = (uint32_t)match->config.input_buffer_ticks + 1;
     for (uint16_t slot = 0; slot < players; slot++) {
         struct input_buffer *buffer = &match->seats[slot].buffer;

@@ -27,7 +27,6 @@ struct input_buffer {
 enum {
     MATCH_TEAMS = 3, /* none, and two */
     MATCH_NO_LEAD = 127,
-    MATCH_ARCHIVE_MAX = ARB_PLAYERS_MAX,
     MATCH_SESSIONS_MAX = 4 * ARB_PLAYERS_MAX, /* indices of sessions that a port may use */
 };
 
@@ -82,7 +81,7 @@ struct match {
     size_t scratch_bytes;
 
     struct world_player *archive; /* lines of those who left and whose slot was needed */
-    uint32_t archive_count;
+    uint32_t archive_count, archive_capacity;
 
     arb_tick first_tick;
     arb_tick empty_since; /* S[tick] since which nobody is present; 0: somebody is */

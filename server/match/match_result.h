@@ -7,6 +7,10 @@
 #include "shared/base/arb_types.h"
 #include "shared/proto/arb_proto.h"
 
+/* Players who may ever have played in one match: those who left keep their line, so with fewer
+ * slots than that the difference is how often a slot may be given to somebody else. */
+enum { MATCH_LINES_MAX = 8 * ARB_PLAYERS_MAX };
+
 /* One line per player who ever played. */
 struct match_result_player {
     uint64_t player_id;
@@ -24,7 +28,7 @@ struct match_result {
     enum arb_end_reason end_reason;
     uint64_t checksum;
     uint32_t player_count;
-    struct match_result_player players[ARB_PLAYERS_MAX]; /* in order of player id */
+    struct match_result_player players[MATCH_LINES_MAX]; /* in order of player id */
 };
 
 #endif

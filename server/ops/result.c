@@ -163,7 +163,7 @@ static bool write_content(int fd, const struct match_result *result, const char 
 enum arb_result ops_result_write(const char *path, const struct match_result *result,
                                  const char *map, char error[OPS_ERROR_BYTES])
 {
-    ARB_ASSERT(result->player_count <= ARB_PLAYERS_MAX);
+    ARB_ASSERT(result->player_count <= MATCH_LINES_MAX);
     struct fresh_file file;
     enum arb_result begun = begin(&file, path, error);
     if (begun != ARB_OK) return begun;

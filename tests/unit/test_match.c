@@ -653,6 +653,58 @@ Test(match, a_slot_is_not_given_away_in_the_tick_in_which_its_character_still_st
     cr_assert_eq(match_world(match)->head->entity_count, 0);
 }
 
+Test(match, a_slot_is_given_away_until_the_result_has_no_line_left)
+{
+    config.max_players = 1;
+    config.idle_exit_s = 10;
+    config.duration_s = 3600;
+    open_match();
+    for (uint32_t i = 0; i <= MATCH_LINES_MAX; i++) {
+        say(PORT_JOIN, 0);
+        tick();
+        cr_assert_eq(refused_with[0], i < MATCH_LINES_MAX ? 0 : ARB_REFUSED_FULL);
+        tick();
+        say(PORT_LEAVE, 0);
+        tick();
+    }
+    match_abort(match, ARB_END_ABORTED);
+    tick();
+    struct match_result *result = malloc(sizeof *result);
+    match_get_result(match, result);
+    cr_assert_eq(result->player_count, MATCH_LINES_MAX);
+    cr_assert_eq(result->players[MATCH_LINES_MAX - 1].player_id, MATCH_LINES_MAX);
+    free(result);
+}
+
+Test(match, the_points_of_those_who_left_are_their_teams)
+{
+    config.teams = 2;
+    config.max_players = 2;
+    open_match();
+    say(PORT_JOIN, 0);
+    say(PORT_JOIN, 1);
+    tick();
+    match->world.players[0].score = 9;
+    match->world.players[1].score = 5;
+    uint8_t team = player(0)->team;
+    tick();
+    say(PORT_LEAVE, 0);
+    tick();
+    say(PORT_JOIN, 2);
+    tick();
+    cr_assert_eq(player(0)->player_id, 3, "the slot is somebody else's");
+    match_abort(match, ARB_END_ABORTED);
+    tick();
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < sent_count; i++) {
+        if (sent[i].type == ARB_MESSAGE_EVENT && sent[i].event.kind == ARB_EVENT_RESULT) {
+            cr_assert_eq(sent[i].event.result.winner_team, team);
+            told++;
+        }
+    }
+    cr_assert_eq(told, 2);
+}
+
 Test(match, teams_are_filled_evenly)
 {
     config.teams = 2;

@@ -221,7 +221,7 @@ Test(ops_result, replaces_the_old_file_and_leaves_no_other)
 {
     open_folder();
     cr_assert_eq(ops_result_check(path, error), ARB_OK);
-    result.player_count = ARB_PLAYERS_MAX;
+    result.player_count = MATCH_LINES_MAX;
     cr_assert_eq(ops_result_write(path, &result, "m", error), ARB_OK);
     result.player_count = 0;
     cr_assert_eq(ops_result_write(path, &result, "m", error), ARB_OK);
