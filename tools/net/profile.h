@@ -9,24 +9,19 @@
 
 #include "shared/base/arb_result.h"
 #include "shared/transport/arb_link.h"
+#include "tools/net/profile_text.h"
 
 #include <stdint.h>
 
 enum {
     /* Links change at multiples of this only: ask again that often. */
     PROFILE_STEP_US = 250 * 1000,
-    PROFILE_ERROR_BYTES = 512,
 };
 
 struct profile;
 
-struct profile_error {
-    char text[PROFILE_ERROR_BYTES]; /* one line: file:line:column: path: what is wrong */
-};
-
-/* `name_or_file`: lan, good, average, bad, mobile, else the path of a profile file (with a '/' or
- * ending in .json). ARB_DATA for a bad one, or a file that cannot be read; *out is NULL
- * then. Reads files only here. */
+/* `name_or_file`: lan, good, average, bad, mobile, else the path of a profile file. ARB_DATA for a
+ * bad one, or a file that cannot be read; *out is NULL then. Reads files only here. */
 enum arb_result profile_load(const char *name_or_file, uint64_t seed, struct profile **out,
                              struct profile_error *error);
 /* No link taken from it may be used any more. Accepts NULL. */
