@@ -11,11 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     EXIT_LOST = 1,
     EXIT_ARGUMENTS = 64,
+    EXIT_DATA = 65,
     EXIT_CANNOT_CONNECT = 69,
+    EXIT_FILES = 74,
     COUNT_MAX = 1024,
     POLICIES_MAX = 64,
     FRAMES_PER_S = 60,
@@ -34,7 +37,8 @@ static const char usage[] =
     "  --duration  10 seconds unless given; a match that ends sooner ends the run\n"
     "  --report    prints figures of all clients as one JSON object on stdout\n"
     "  --watch     shows the match on stderr: a picture in a terminal, else a line each second\n"
-    "exit status: 0 clean, 1 a connection was lost, 64 wrong arguments, 69 cannot connect\n";
+    "exit status: 0 clean, 1 a connection was lost, 64 wrong arguments,\n"
+    "             65 a recording is malformed, 69 cannot connect, 74 a recording cannot be read\n";
 
 struct options {
     char host[256];
@@ -195,17 +199,28 @@ static bool parse(int argc, char **argv, struct options *options)
 
 /* ---- the run ---- */
 
-static bool open_policies(struct run *run)
+static const char replay_prefix[] = "replay:";
+
+/* Why a policy could not be made: no such policy, its file, or what is in the file. */
+static int policy_status(const char *text)
+{
+    size_t prefix = sizeof replay_prefix - 1;
+    if (strncmp(text, replay_prefix, prefix) != 0) return EXIT_ARGUMENTS;
+    return access(text + prefix, R_OK) == 0 ? EXIT_DATA : EXIT_FILES;
+}
+
+/* EXIT_SUCCESS when all of them are there. */
+static int open_policies(struct run *run)
 {
     for (uint32_t i = 0; i < run->options.policy_count; i++) {
         char error[512];
         run->policies[i] = bot_policy_create(run->options.policies[i], error, sizeof error);
         if (run->policies[i] == NULL) {
             fprintf(stderr, "arbiter-bots: %s\n", error);
-            return false;
+            return policy_status(run->options.policies[i]);
         }
     }
-    return true;
+    return EXIT_SUCCESS;
 }
 
 static bool open_clients(struct run *run)
@@ -342,8 +357,8 @@ int main(int argc, char **argv)
     }
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    int status = EXIT_ARGUMENTS;
-    if (open_policies(&run)) {
+    int status = open_policies(&run);
+    if (status == EXIT_SUCCESS) {
         status = EXIT_CANNOT_CONNECT;
         if (open_clients(&run)) {
             run.watch = run.options.watch ? watch_create() : NULL;
