@@ -16,9 +16,11 @@ void inputs_reset(struct input_buffer *buffer)
 }
 
 /* A press that missed its tick is not lost: it goes once into the player's next input; of one
- * button a second one is dropped (clarifications, "State, inputs, identity"). */
-static void carry_presses(struct world_player *player, const struct arb_input *input)
+ * button a second one is dropped and counted (clarifications, "State, inputs, identity"). */
+static void carry_presses(struct world_player *player, struct arb_counts *counts,
+                          const struct arb_input *input)
 {
+    counts->inputs_refused += (input->edges & player->carried_edges) != 0;
     uint16_t fresh = (uint16_t)(input->edges & ~player->carried_edges);
     player->carried_edges |= fresh;
     if (fresh & ARB_BUTTON_FIRE) {
@@ -61,7 +63,7 @@ void inputs_add_late(struct match *match, uint16_t slot, const struct arb_input 
     if (now - input->target_tick <= (arb_tick)match->config.input_buffer_ticks) {
         if (within_match(match, input->target_tick)) count_edges(&seat->counts, input->edges);
         if (control == player->control) {
-            carry_presses(player, input);
+            carry_presses(player, &seat->counts, input);
         }
     }
 }

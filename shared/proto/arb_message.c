@@ -46,7 +46,7 @@ static const struct arb_field counts_rows[] = {
     ARB_FIELD(arb_counts, inputs_late, U32, 32, 0, U32_MAX, "inputs that came after their tick"),
     ARB_FIELD(arb_counts, inputs_duplicate, U32, 32, 0, U32_MAX, "inputs that were known or older"),
     ARB_FIELD(arb_counts, inputs_refused, U32, 32, 0, U32_MAX,
-              "inputs too far ahead or of another control number"),
+              "inputs too far ahead, of another control number, or late with a press that waits"),
     ARB_FIELD(arb_counts, edges, U32, 32, 0, U32_MAX, "presses taken, by button bit"),
 };
 const struct arb_fields arb_counts_fields = ARB_FIELDS("COUNTS", counts_rows);

@@ -112,7 +112,8 @@ struct arb_counts {
     uint32_t inputs_starved;
     uint32_t inputs_late;      /* arrived after their tick */
     uint32_t inputs_duplicate; /* again or older; the redundancy at work */
-    uint32_t inputs_refused;   /* too far ahead, wrong control number */
+    uint32_t
+        inputs_refused; /* too far ahead, wrong control number, late press that waits already */
     uint32_t edges[ARB_BUTTON_COUNT];
 };
 

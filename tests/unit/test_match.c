@@ -403,6 +403,30 @@ Test(match, a_late_press_goes_once_into_the_next_input)
     cr_assert_eq(player(0)->values[0], 1, "once");
 }
 
+Test(match, of_two_late_presses_of_a_button_the_first_is_carried)
+{
+    open_match();
+    join_live();
+    add_input(packet(0, player(0)->control), 1, match_tick(match));
+    for (int i = 0; i < 3; i++) {
+        tick();
+    }
+    struct arb_input_packet *inputs = packet(0, player(0)->control);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct arb_input *late = add_input(inputs, i + 2, match_tick(match) - 2 + i);
+        late->edges = ARB_BUTTON_FIRE;
+        late->aim = (uint16_t)(16384 * (i + 1));
+    }
+    tick();
+    cr_assert_eq(player(0)->carried_edges, ARB_BUTTON_FIRE);
+    cr_assert_eq(player(0)->carried_aim, 16384);
+    cr_assert_eq(counts(0).inputs_late, 2);
+    cr_assert_eq(counts(0).inputs_refused, 1, "the second");
+    add_input(packet(0, player(0)->control), 4, match_tick(match));
+    tick();
+    cr_assert_eq(player(0)->values[0], 1, "one shot");
+}
+
 Test(match, a_press_later_than_the_buffer_is_long_is_dropped)
 {
     open_match();
