@@ -271,3 +271,77 @@ Test(transport_simnet, memory_is_bounded_and_used_again)
     cr_assert_eq(arb_mem_count(), allocations);
     close_path(&path);
 }
+
+/* A number's first byte tells here whether its datagram counts as sealed. */
+Test(transport_simnet, a_corrupted_datagram_is_dropped_when_plain_and_arrives_damaged_when_sealed)
+{
+    struct path path = open_path(11, (struct arb_link){.corrupt_ppm = 300000}, perfect);
+    uint32_t number, damaged = 0, counts[2] = {0};
+    for (uint32_t i = 0; i < 10000; i++) {
+        uint32_t sealed = i % 2;
+        uint32_t sent = i << 8 | (sealed ? 0x40 : 0);
+        send_number(path.client, sent, 4);
+        if (!receive_number(path.server, &number)) continue;
+        counts[sealed]++;
+        damaged += number != sent;
+        cr_assert(sealed || number == sent);
+    }
+    const struct arb_simnet_counters *counters = arb_simnet_counters(path.net);
+    cr_assert_eq(counts[1], 5000);
+    cr_assert_eq(counts[0] + counters->bad_checksum, 5000);
+    cr_assert_eq(damaged + counters->bad_checksum, counters->corrupted);
+    cr_assert_gt(counters->bad_checksum, 1300);
+    cr_assert_gt(damaged, 1300);
+    close_path(&path);
+}
+
+Test(transport_simnet, a_partition_cuts_one_direction_and_stays_when_links_change)
+{
+    struct path path = open_path(12, perfect, perfect);
+    struct arb_datagram datagram;
+    send_number(path.client, 1, 10);
+    cr_assert(arb_carrier_receive(path.server, &datagram));
+    struct arb_address from = datagram.from;
+    arb_simnet_block(path.client, false, true);
+    arb_simnet_set_links(path.client, perfect, perfect);
+    uint32_t number;
+    send_number(path.client, 2, 10);
+    cr_assert(receive_number(path.server, &number));
+    arb_carrier_room(path.server);
+    arb_carrier_commit(path.server, &from, 4);
+    cr_assert_not(arb_carrier_receive(path.client, &datagram));
+    arb_simnet_block(path.client, true, false);
+    send_number(path.client, 3, 10);
+    cr_assert_not(receive_number(path.server, &number));
+    arb_carrier_room(path.server);
+    arb_carrier_commit(path.server, &from, 4);
+    cr_assert(arb_carrier_receive(path.client, &datagram));
+    arb_simnet_block(path.client, false, false);
+    send_number(path.client, 4, 10);
+    cr_assert(receive_number(path.server, &number));
+    cr_assert_eq(arb_simnet_counters(path.net)->blocked, 2);
+    close_path(&path);
+}
+
+/* 952 + 48 bytes are 8,000 bits. */
+Test(transport_simnet, a_rate_that_changes_serves_what_waits)
+{
+    struct arb_link link = {.rate_kbps = 1000};
+    struct path path = open_path(13, link, perfect);
+    for (uint32_t i = 0; i < 4; i++) {
+        send_number(path.client, i, 952);
+    }
+    arb_simnet_advance(path.net, 16000);
+    link.rate_kbps = 100;
+    arb_simnet_set_links(path.client, link, perfect);
+    send_number(path.client, 4, 952);
+    uint32_t number;
+    arb_simnet_advance(path.net, 16000 + 3 * 80000 - 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        cr_assert(receive_number(path.server, &number));
+    }
+    cr_assert_not(receive_number(path.server, &number));
+    arb_simnet_advance(path.net, 16000 + 3 * 80000);
+    cr_assert(receive_number(path.server, &number));
+    close_path(&path);
+}
