@@ -334,6 +334,8 @@ static uint64_t walk(int arrangement)
     }
     cr_assert_eq(counts(0).inputs_consumed, 30);
     cr_assert_eq(counts(0).inputs_starved, 0);
+    cr_assert_eq(counts(0).inputs_duplicate, arrangement == 2 ? 30 : 0);
+    cr_assert_eq(counts(0).inputs_refused, 0);
     cr_assert_eq(match_tick(match), first + 30);
     uint64_t checksum = match_checksum(match);
     close_match();
@@ -438,7 +440,12 @@ Test(match, a_press_later_than_the_buffer_is_long_is_dropped)
     tick();
     cr_assert_eq(counts(0).inputs_late, 1);
     cr_assert_eq(counts(0).edges[0], 0);
+    cr_assert_eq(player(0)->carried_edges, 0);
     cr_assert_eq(player(0)->last_sequence, 1, "the client need not send it again");
+    add_input(packet(0, player(0)->control), 2, match_tick(match) - 30)->edges = ARB_BUTTON_FIRE;
+    tick();
+    cr_assert_eq(counts(0).edges[0], 1, "late by as much as the buffer is long");
+    cr_assert_eq(player(0)->carried_edges, ARB_BUTTON_FIRE);
 }
 
 Test(match, inputs_too_far_ahead_are_refused_and_may_come_again)

@@ -225,6 +225,36 @@ Test(rewind, past_the_newest_the_capped_extrapolation_holds)
     }
 }
 
+/* A mode that publishes the velocity of something with a body. */
+Test(rewind, what_has_a_body_stays_where_it_was_last)
+{
+    struct arb_kind character = arb_schema_arena.kinds[ARB_ARENA_CHARACTER];
+    character.has_body = 1;
+    struct arb_schema schema = {.name = "bodies", .kinds = &character, .kind_count = 1};
+    struct arb_arena memory;
+    arb_arena_init(&memory);
+    struct rewind *with_body = rewind_create(&memory,
+                                             &(struct rewind_config){.schema = &schema,
+                                                                     .kinds = kinds,
+                                                                     .tick_rate = 60,
+                                                                     .snapshot_interval_ticks = 2,
+                                                                     .entity_capacity = ENTITIES,
+                                                                     .player_capacity = 1},
+                                             geometry);
+    struct arb_frame *frame = rewind_begin_frame(with_body, 10);
+    frame->entities[frame->entity_count++] =
+        (struct arb_published){.key = target,
+                               .q = {[ARB_CHARACTER_X] = quantised(ARB_CHARACTER_X, 10),
+                                     [ARB_CHARACTER_VX] = quantised(ARB_CHARACTER_VX, 10)}};
+    rewind_commit(with_body);
+    struct arb_vec2 at;
+    struct arb_view view = {.from_tick = 10, .to_tick = 10, .fraction = 512};
+    cr_assert(rewind_pose(with_body, target, view, &at, NULL));
+    cr_expect_eq(at.x, 10);
+    rewind_destroy(with_body);
+    arb_arena_free(&memory);
+}
+
 Test(rewind, rotation_takes_the_shorter_arc)
 {
     float degree = ARB_PI / 180;

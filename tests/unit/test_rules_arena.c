@@ -121,6 +121,22 @@ Test(rules_arena, a_new_character_is_safe_until_time_is_up_or_it_shoots, .fini =
     cr_assert_eq(health_of(1), 60, "the 31st");
 }
 
+Test(rules_arena, protection_ends_where_the_low_bits_of_the_tick_wrap, .fini = close_stage)
+{
+    open_stage(2, "arena.spawn_protection_ms=500");
+    stage_start(&stage);
+    stage.world.head->tick = (UINT64_C(1) << 32) - 10;
+    rules_kill(&stage.context, 1, ARB_NO_SLOT, ARB_CAUSE_WALL);
+    stage.rules->player_joined(&stage.context, 1);
+    stage_pass(&stage, 1);
+    struct rules_shot shot = shot_at(0, 1);
+    stage_tick(&stage, &shot, 1, NULL, 0);
+    cr_assert_eq(health_of(1), 100, "before the wrap");
+    stage_pass(&stage, 29);
+    stage_tick(&stage, &shot, 1, NULL, 0);
+    cr_assert_eq(health_of(1), 60, "after it, and the time is up");
+}
+
 Test(rules_arena, who_leaves_ends_his_character_by_nobody, .fini = close_stage)
 {
     open_stage(2, NULL);

@@ -101,6 +101,22 @@ Test(world, saved_block_restores_to_the_same_checksum)
     free(block);
 }
 
+Test(world, every_byte_of_the_state_is_in_the_checksum)
+{
+    create(8, 3);
+    uint64_t checksum = world_checksum(&world);
+    size_t bytes = world_block_bytes(&(struct world_capacity){
+        .players = 4, .entities = 8, .bodies = 2, .body_points = 32, .rules_bytes = 16});
+    const size_t size_at = offsetof(struct world_head, block_bytes); /* says how much is hashed */
+    for (size_t i = 0; i < bytes; i++) {
+        if (i >= size_at && i < size_at + sizeof world.head->block_bytes) continue;
+        world.block[i] ^= 0x10;
+        cr_assert_neq(world_checksum(&world), checksum, "byte %zu", i);
+        world.block[i] ^= 0x10;
+    }
+    cr_assert_eq(world_checksum(&world), checksum);
+}
+
 Test(world, binding_raises_the_control_number_and_clears_the_own_state)
 {
     create(2, 1);
