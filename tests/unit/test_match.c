@@ -84,6 +84,16 @@ static void probe_round_end(struct rules_context *context)
     }
 }
 
+/* The newest shot as the engine hands it to the mode; it meets nothing. */
+static struct rewind_ray shot_ray;
+
+static void probe_shoot(struct rules_context *context, struct rules_shot *shot)
+{
+    (void)context;
+    shot_ray = shot->rays[0];
+    shot->pellet_count = 0;
+}
+
 static void probe_moved(struct rules_context *context, const struct rules_moved *moved)
 {
     for (uint16_t slot = 0; slot < context->world->head->player_capacity; slot++) {
@@ -139,6 +149,7 @@ static const struct rules probe = {
     .round_end = probe_round_end,
     .player_joined = probe_spawn,
     .player_left = probe_player_left,
+    .shoot = probe_shoot,
     .moved = probe_moved,
     .shots = probe_shots,
     .contacts = probe_contacts,
@@ -403,6 +414,63 @@ Test(match, a_late_press_goes_once_into_the_next_input)
     add_input(packet(0, player(0)->control), 4, match_tick(match));
     tick();
     cr_assert_eq(player(0)->values[0], 1, "once");
+}
+
+Test(match, a_carried_shot_keeps_its_aim_and_starts_where_the_player_is)
+{
+    open_match();
+    join_live();
+    add_input(packet(0, player(0)->control), 1, match_tick(match));
+    tick();
+    tick();
+    struct arb_input_packet *inputs = packet(0, player(0)->control);
+    struct arb_input *late = add_input(inputs, 2, match_tick(match) - 1);
+    late->edges = ARB_BUTTON_FIRE;
+    late->aim = 16384;
+    struct arb_input *next = add_input(inputs, 3, match_tick(match));
+    next->move_x = 127;
+    tick();
+    cr_assert_float_eq(shot_ray.direction.y, 1.0F, 1e-6, "the aim of the press");
+    cr_assert_eq(shot_ray.origin.x, player(0)->own.x, "the present place, after the move");
+}
+
+Test(match, a_shot_starts_between_the_places_of_its_own_input_and_the_one_before)
+{
+    open_match();
+    join_live();
+    float places[3] = {0};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct arb_input *input =
+            add_input(packet(0, player(0)->control), i + 1, match_tick(match));
+        input->move_x = 127;
+        input->edges = i == 2 ? ARB_BUTTON_FIRE : 0;
+        input->muzzle_fraction = 64;
+        input->aim = 32768;
+        tick();
+        places[i] = player(0)->own.x;
+    }
+    cr_assert_lt(places[1], places[2]);
+    cr_assert_float_eq(shot_ray.origin.x, places[1] + 0.25F * (places[2] - places[1]), 1e-5);
+    cr_assert_float_eq(shot_ray.direction.x, -1.0F, 1e-6);
+    arb_tick published = match_tick(match) - 2;
+    cr_assert(shot_ray.view.from_tick == published && shot_ray.view.to_tick == published,
+              "the newest frame that there was at stage 6");
+}
+
+Test(match, while_inputs_are_missing_the_view_moves_on_up_to_the_newest_published)
+{
+    open_match();
+    join_live();
+    arb_tick now = match_tick(match);
+    struct arb_input *input = add_input(packet(0, player(0)->control), 1, now);
+    input->buttons = ARB_BUTTON_FIRE;
+    input->view = (struct arb_view){.from_tick = now - 1, .to_tick = now};
+    tick();
+    tick();
+    cr_assert_eq(match->applied[0].view.to_tick, now, "published as the newest by now");
+    tick();
+    cr_assert_eq(match->applied[0].view.to_tick, now + 1);
+    cr_assert_eq(match->applied[0].view.from_tick, now);
 }
 
 Test(match, of_two_late_presses_of_a_button_the_first_is_carried)
@@ -832,6 +900,7 @@ Test(match, a_newcomer_gets_the_welcome_first_and_each_standing_fact_once)
 
 Test(match, whoever_leaves_does_nothing_again_in_that_tick)
 {
+    config.idle_exit_s = 10;
     open_match();
     join_live();
     struct arb_input *input = add_input(packet(0, player(0)->control), 1, match_tick(match));
