@@ -322,6 +322,7 @@ void arbiter_client_poll(struct arbiter_client *client, uint64_t now_ns)
         return;
     }
     client->clocks.behind |= now - before > GAP_NS_MAX;
+    client->clocks.poll_gap_ns = now - before < GAP_NS_MAX ? now - before : GAP_NS_MAX;
     arb_net_service(client->net, now);
     handle_events(client);
     check_deadlines(client, now);
@@ -359,13 +360,22 @@ static arb_fine fine_from_ticks(float ticks)
            (ARB_FINE_TICK / 256);
 }
 
+static arb_fine half_round_trip(const struct arb_client_clocks *clocks)
+{
+    const struct arb_time_sample *best = arb_time_sync_best(&clocks->sync);
+    return best == NULL ? 0 : arb_fine_from_ns(best->rtt_ns / 2, clocks->sync.rate);
+}
+
 /* Before the server has said how early inputs come: they are half a round trip under way, wait for
- * the end of the tick in which they are made, and have the spare and a tick of jitter. */
+ * the end of the tick in which they are made and for the poll that follows, and have the spare. A
+ * frame shorter than a tick counts as one: something may jitter. */
 static arb_fine first_lead(const struct arbiter_client *client)
 {
-    const struct arb_time_sample *best = arb_time_sync_best(&client->clocks.sync);
-    arb_fine way = best == NULL ? 0 : arb_fine_from_ns(best->rtt_ns / 2, client->clocks.sync.rate);
-    return way + 2 * ARB_FINE_TICK + fine_from_ticks(client->config.spare_ticks) -
+    const struct arb_client_clocks *clocks = &client->clocks;
+    arb_fine gap = arb_fine_from_ns(clocks->poll_gap_ns, clocks->sync.rate);
+    arb_fine frame = gap > ARB_FINE_TICK ? gap : ARB_FINE_TICK;
+    return half_round_trip(clocks) + ARB_FINE_TICK + frame +
+           fine_from_ticks(client->config.spare_ticks) -
            (arb_fine)client->match.welcome.input_delay_ticks * ARB_FINE_TICK;
 }
 
@@ -399,6 +409,11 @@ void arb_client_clocks_advance(struct arbiter_client *client, uint64_t now_ns)
     clocks->delay_now = arb_delay_now(&clocks->delay, client->match.welcome.snapshot_interval_ticks,
                                       arb_fine_from_ms(client->config.interpolation_min_ms, rate),
                                       arb_fine_from_ms(client->config.interpolation_max_ms, rate));
+    if (clocks->delay.count == 0) {
+        /* No snapshot was measured yet: they will be half a round trip old. A view that began
+         * younger would stand still until it has fallen back. */
+        clocks->delay_now.age = half_round_trip(clocks);
+    }
     arb_fine behind = clocks->delay_now.age + clocks->delay_now.interpolation;
     arb_slew_advance(&clocks->view, now_ns, rate, clocks->server.at - behind,
                      (struct arb_slew_limits){8, 2 * bound});

@@ -200,7 +200,8 @@ static void take_inputs(struct fake_server *fake, const struct arb_input_packet 
     }
 }
 
-static void answer_ping(struct fake_server *fake, const struct arb_ping *ping, uint64_t now_us)
+static void answer_ping(struct fake_server *fake, const struct arb_ping *ping, uint64_t received_ns,
+                        uint64_t now_us)
 {
     /* A tick that is due has not run yet: the whole of it has passed, no more. */
     uint64_t passed =
@@ -211,6 +212,7 @@ static void answer_ping(struct fake_server *fake, const struct arb_ping *ping, u
         .sequence = ping->sequence,
         .tick = (uint32_t)fake->tick,
         .fraction = (uint16_t)(fraction < 65535 ? fraction : 65535),
+        .wait_us = (uint32_t)(now_us - received_ns / 1000),
     };
     size_t size =
         arb_message_encode(ARB_MESSAGE_PONG, &arb_pong_fields, &pong, bytes, sizeof bytes);
@@ -238,7 +240,7 @@ static void take_message(struct fake_server *fake, const struct arb_net_event *e
     case ARB_MESSAGE_PING:
         ARB_ASSERT(arb_message_decode(ARB_MESSAGE_PING, &arb_ping_fields, event->bytes, event->size,
                                       &message.ping) == ARB_DECODE_OK);
-        answer_ping(fake, &message.ping, now_us);
+        answer_ping(fake, &message.ping, event->received_ns, now_us);
         break;
     case ARB_MESSAGE_INPUT:
         ARB_ASSERT(arb_input_packet_decode(event->bytes, event->size, fake->newest, fake->tick,
