@@ -36,14 +36,9 @@ enum {
         8, /* errors of earlier sends that a read may report before we give up for now */
 };
 
-union stamp_room {
-    struct cmsghdr aligned;
-    uint8_t bytes[CMSG_SPACE(sizeof(struct timespec))];
-};
-
 struct inbound {
     struct sockaddr_in6 from; /* large enough for IPv4 too */
-    union stamp_room stamp;
+    _Alignas(struct cmsghdr) uint8_t stamp[CMSG_SPACE(sizeof(struct timespec))];
     uint64_t wait_ns;
     size_t size;
     bool truncated;
@@ -152,7 +147,7 @@ static struct msghdr header_of(struct inbound *in, struct iovec *piece)
                            .msg_namelen = sizeof in->from,
                            .msg_iov = piece,
                            .msg_iovlen = 1,
-                           .msg_control = &in->stamp,
+                           .msg_control = in->stamp,
                            .msg_controllen = sizeof in->stamp};
 }
 
