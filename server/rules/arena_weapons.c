@@ -114,6 +114,13 @@ static void score_kill(struct rules_context *context, uint16_t killer, uint16_t 
     players[killer].score += own_team ? params->team_kill_score : params->kill_score;
 }
 
+/* A point at the very end of the world may be rounded past it, and no message says so. */
+static float within_world(float coordinate)
+{
+    const float limit = 4096.0F;
+    return fminf(fmaxf(coordinate, -limit), limit);
+}
+
 static void emit_hit(struct rules_context *context, uint16_t shooter, uint16_t victim,
                      const struct blow *blow, int32_t damage)
 {
@@ -124,8 +131,8 @@ static void emit_hit(struct rules_context *context, uint16_t shooter, uint16_t v
         .victim_slot = victim,
         .damage = (uint16_t)damage,
         .part = blow->part,
-        .x = blow->point.x,
-        .y = blow->point.y,
+        .x = within_world(blow->point.x),
+        .y = within_world(blow->point.y),
     };
     rules_emit(context, shooter, victim, &event);
 }

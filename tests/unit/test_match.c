@@ -615,6 +615,13 @@ Test(match, the_worst_lead_since_the_last_snapshot_is_told)
         }
     }
     cr_assert(told);
+    tick();
+    tick();
+    for (uint32_t i = 0; i < sent_count; i++) {
+        if (sent[i].type == ARB_MESSAGE_SNAPSHOT) {
+            cr_assert_eq(sent[i].chunk.header.buffer_ticks, MATCH_NO_LEAD, "none came since");
+        }
+    }
 }
 
 /* ---- life ---- */

@@ -137,6 +137,20 @@ Test(rules_arena, protection_ends_where_the_low_bits_of_the_tick_wrap, .fini = c
     cr_assert_eq(health_of(1), 60, "after it, and the time is up");
 }
 
+Test(rules_arena, a_hit_at_the_end_of_the_world_can_be_told, .fini = close_stage)
+{
+    open_stage(2, NULL);
+    stage_start(&stage);
+    struct rules_shot shot = shot_at(0, 1);
+    shot.pellets[0].hits[0].point = (struct arb_vec2){4096.0005F, -4096.0005F};
+    stage_tick(&stage, &shot, 1, NULL, 0);
+    const struct arb_event *hit = stage_event(&stage, ARB_EVENT_HIT, 0);
+    uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+    cr_assert_gt(arb_event_encode(hit, bytes, sizeof bytes), 0);
+    cr_assert_eq(hit->hit.x, 4096.0F);
+    cr_assert_eq(hit->hit.y, -4096.0F);
+}
+
 Test(rules_arena, who_leaves_ends_his_character_by_nobody, .fini = close_stage)
 {
     open_stage(2, NULL);
