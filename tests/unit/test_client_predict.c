@@ -130,6 +130,10 @@ Test(client_predict, only_unacknowledged_inputs_are_applied_again)
     cr_assert_eq(arb_predict_confirm(&scene.predict, 202, &confirmed, 1, 102), ARB_PREDICT_UNKNOWN,
                  "there was no state to predict from");
     cr_assert_eq(arb_predict_unacknowledged(&scene.predict), 1, "only 103");
+    arb_predict_confirm(&scene.predict, 202, &confirmed, 1, 103);
+    cr_assert_eq(arb_predict_unacknowledged(&scene.predict), 0, "the next one too, then none");
+    arb_predict_confirm(&scene.predict, 202, &confirmed, 1, 102);
+    cr_assert_eq(arb_predict_unacknowledged(&scene.predict), 0, "it never goes back");
     struct arb_own expected = confirmed;
     struct arb_move_report report;
     struct arb_input input = {.sequence = 103, .target_tick = 203, .move_x = 127};

@@ -121,12 +121,18 @@ Test(world, binding_raises_the_control_number_and_clears_the_own_state)
 {
     create(2, 1);
     world.players[1].own.x = 4.0F;
+    world.players[1].carried_edges = ARB_BUTTON_FIRE;
+    world.players[1].carried_aim = 7;
+    world.players[1].carried_view.to_tick = 7;
     uint8_t before = world.players[1].control;
     struct arb_key key = world_spawn(&world, 0);
     world_bind(&world, 1, key);
     cr_assert_eq(world.players[1].control, (uint8_t)(before + 1));
     cr_assert(world.players[1].own.x == 0.0F);
     cr_assert(arb_key_equal(world.players[1].controlled, key));
+    cr_assert_eq(world.players[1].carried_edges, 0, "a press was for the character before");
+    cr_assert_eq(world.players[1].carried_aim, 0);
+    cr_assert_eq(world.players[1].carried_view.to_tick, 0);
 }
 
 /* Walks a head along a circle and compares the body with the path itself. */
