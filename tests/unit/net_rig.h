@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,11 @@ enum { RIG_FILES_MAX = 8, RIG_PATH_BYTES = 128 };
 
 struct rig {
     char folder[64];
-    char files[RIG_FILES_MAX][RIG_PATH_BYTES];
     uint32_t count;
 };
+
+/* Each test runs in a process of its own (Criterion), so a static is enough. */
+static char rig_files[RIG_FILES_MAX][RIG_PATH_BYTES];
 
 static inline struct rig rig_begin(void)
 {
@@ -28,7 +31,7 @@ static inline struct rig rig_begin(void)
 static inline char *rig_file(struct rig *rig, const char *name, const char *text)
 {
     cr_assert_lt(rig->count, RIG_FILES_MAX);
-    char *path = rig->files[rig->count++];
+    char *path = rig_files[rig->count++];
     snprintf(path, RIG_PATH_BYTES, "%s/%s", rig->folder, name);
     FILE *file = fopen(path, "wb");
     cr_assert_not_null(file);
@@ -40,7 +43,7 @@ static inline char *rig_file(struct rig *rig, const char *name, const char *text
 static inline void rig_end(struct rig *rig)
 {
     for (uint32_t i = 0; i < rig->count; i++) {
-        unlink(rig->files[i]);
+        unlink(rig_files[i]);
     }
     rmdir(rig->folder);
 }
