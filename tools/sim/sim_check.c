@@ -1,0 +1,316 @@
+/* Who is who, and when each invariant is looked at. */
+#include "tools/sim/sim_checks.h"
+
+#include "shared/base/arb_assert.h"
+#include "shared/base/arb_mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STREAM_CHECKS = 800, CLOSE_LOOK_EVERY = 12 /* snapshots, on average */ };
+
+void sim_violated(struct sim_checks *checks, enum sim_invariant invariant, const char *format, ...)
+{
+    checks->violations[invariant]++;
+    if (checks->first_text[0] != '\0') return;
+    char text[192];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    checks->first_tick = checks->sim->ticks;
+    snprintf(checks->first_text, sizeof checks->first_text, "%s: tick %llu: %s",
+             sim_invariant_name(invariant), (unsigned long long)match_tick(checks->sim->match),
+             text);
+}
+
+uint64_t sim_violations(const struct sim *sim, enum sim_invariant invariant)
+{
+    return sim->checks == NULL ? 0 : sim->checks->violations[invariant];
+}
+
+uint64_t sim_violation_count(const struct sim *sim)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < SIM_INVARIANTS; i++) {
+        count += sim_violations(sim, (enum sim_invariant)i);
+    }
+    return count;
+}
+
+uint64_t sim_first_violation(const struct sim *sim, const char **text)
+{
+    *text = sim->checks == NULL ? "" : sim->checks->first_text;
+    return sim->checks == NULL ? 0 : sim->checks->first_tick;
+}
+
+/* ---- life ---- */
+
+struct sim_checks *sim_checks_create(struct sim *sim)
+{
+    struct sim_checks *checks = arb_mem_alloc(sizeof *checks);
+    checks->sim = sim;
+    arb_rng_seed(&checks->rng, sim->options.seed, STREAM_CHECKS);
+    return checks;
+}
+
+static void take_room(struct sim_checks *checks)
+{
+    struct sim *sim = checks->sim;
+    const struct world_head *head = match_world(sim->match)->head;
+    checks->players = head->player_capacity;
+    checks->entities = head->entity_capacity;
+    checks->points = (uint32_t)head->body_capacity * head->body_points;
+    for (uint32_t i = 0; i < SIM_ARCHIVE_FRAMES; i++) {
+        struct sim_published *published = &checks->archive[i];
+        published->frame.entities =
+            arb_mem_calloc(checks->entities, sizeof *published->frame.entities);
+        published->frame.points =
+            arb_mem_calloc(checks->points + 1U, sizeof *published->frame.points);
+        published->own = arb_mem_calloc(checks->players, sizeof *published->own);
+    }
+    checks->seats = arb_mem_calloc(checks->players, sizeof *checks->seats);
+    for (uint16_t slot = 0; slot < checks->players; slot++) {
+        checks->seats[slot].keys = arb_mem_calloc(SIM_SIGHT_KEYS, sizeof(uint32_t));
+    }
+    checks->sessions = arb_mem_calloc(sim->sessions, sizeof *checks->sessions);
+    for (uint32_t i = 0; i < sim->sessions; i++) {
+        checks->sessions[i].events = arb_mem_calloc(SIM_EVENTS, sizeof(struct arbiter_event));
+    }
+    checks->witnesses = arb_mem_calloc(sim->player_count, sizeof *checks->witnesses);
+    for (uint32_t i = 0; i < sim->player_count; i++) {
+        checks->witnesses[i].generations = arb_mem_calloc(checks->entities, sizeof(uint16_t));
+    }
+    checks->expected = arb_mem_calloc(checks->entities, sizeof *checks->expected);
+}
+
+void sim_checks_destroy(struct sim_checks *checks)
+{
+    if (checks == NULL) return;
+    for (uint32_t i = 0; i < SIM_ARCHIVE_FRAMES; i++) {
+        arb_mem_free(checks->archive[i].frame.entities);
+        arb_mem_free(checks->archive[i].frame.points);
+        arb_mem_free(checks->archive[i].own);
+    }
+    for (uint16_t slot = 0; slot < checks->players; slot++) {
+        arb_mem_free(checks->seats[slot].keys);
+    }
+    for (uint32_t i = 0; checks->sessions != NULL && i < checks->sim->sessions; i++) {
+        arb_mem_free(checks->sessions[i].events);
+    }
+    for (uint32_t i = 0; checks->witnesses != NULL && i < checks->sim->player_count; i++) {
+        arb_mem_free(checks->witnesses[i].generations);
+    }
+    arb_mem_free(checks->seats);
+    arb_mem_free(checks->sessions);
+    arb_mem_free(checks->witnesses);
+    arb_mem_free(checks->expected);
+    sim_rerun_destroy(checks->rerun);
+    arb_mem_free(checks);
+}
+
+/* ---- what the match shows ---- */
+
+static void on_late(void *owner, uint16_t slot, const struct arb_input *input, uint8_t control)
+{
+    struct sim_checks *checks = owner;
+    struct sim_rerun *rerun = checks->rerun;
+    ARB_ASSERT(rerun->late_count < SIM_FEEDS);
+    rerun->late[rerun->late_count].input = *input;
+    rerun->late[rerun->late_count].slot = slot;
+    rerun->late[rerun->late_count++].control = control;
+    sim_inputs_late(checks, slot, input, control);
+}
+
+static void on_join(struct sim_checks *checks, const struct match_command *command, uint16_t slot)
+{
+    struct sim_seat *seat = &checks->seats[slot];
+    const struct world_player *player = &match_world(checks->sim->match)->players[slot];
+    sim_scores_join(checks, slot);
+    uint32_t *keys = seat->keys;
+    memset(seat, 0, sizeof *seat);
+    seat->keys = keys;
+    seat->seated = true;
+    seat->session = command->session;
+    seat->player_id = player->player_id;
+    seat->joined_tick = match_tick(checks->sim->match);
+    seat->control = player->control;
+    seat->disturbed_tick = seat->joined_tick;
+    struct sim_session *session = &checks->sessions[command->session.index];
+    session->id = command->session;
+    session->player_id = player->player_id;
+    session->slot = slot;
+    session->put = 0;
+}
+
+static void on_command(void *owner, const struct match_command *command, uint16_t slot)
+{
+    struct sim_checks *checks = owner;
+    struct sim_rerun *rerun = checks->rerun;
+    ARB_ASSERT(rerun->command_count < SIM_FEEDS);
+    rerun->commands[rerun->command_count++] = *command;
+    if (slot == ARB_NO_SLOT) return;
+    if (command->type == MATCH_COMMAND_JOIN) {
+        on_join(checks, command, slot);
+    } else {
+        checks->seats[slot].seated = false;
+    }
+}
+
+static void on_input(void *owner, uint16_t slot, const struct arb_input *input, uint8_t control,
+                     const struct arb_input *applied)
+{
+    struct sim_checks *checks = owner;
+    struct sim_rerun *rerun = checks->rerun;
+    if (input != NULL) {
+        ARB_ASSERT(rerun->input_count < ARB_PLAYERS_MAX);
+        rerun->inputs[rerun->input_count].input = *input;
+        rerun->inputs[rerun->input_count].slot = slot;
+        rerun->inputs[rerun->input_count++].control = control;
+    }
+    sim_inputs_applied(checks, slot, input, control, applied);
+}
+
+static void on_shots(void *owner, const struct rules_shot *shots, uint32_t count)
+{
+    struct sim_checks *checks = owner;
+    (void)shots;
+    checks->sim->totals.shots += count;
+}
+
+static void on_snapshot(void *owner, const struct match_sight *sight)
+{
+    struct sim_checks *checks = owner;
+    if (checks->close_look) sim_visible_look(checks, sight);
+    sim_frames_sight(checks, sight);
+}
+
+void sim_checks_begin(struct sim *sim)
+{
+    struct sim_checks *checks = sim->checks;
+    take_room(checks);
+    sim_visible_begin(checks);
+    checks->rerun = sim_rerun_create(checks);
+    match_observe(sim->match, &(struct match_observer){.owner = checks,
+                                                       .late = on_late,
+                                                       .command = on_command,
+                                                       .input = on_input,
+                                                       .shots = on_shots,
+                                                       .snapshot = on_snapshot});
+    sim_churn(sim);
+}
+
+/* ---- what passes the port ---- */
+
+static bool port_take(void *owner, struct port_message *out)
+{
+    struct sim *sim = owner;
+    if (!sim->port.take(sim->port.owner, out)) return false;
+    if (out->type == PORT_INPUTS) sim_inputs_taken(sim->checks, out);
+    return true;
+}
+
+static void port_put(void *owner, struct port_session session, uint8_t channel,
+                     const uint8_t *bytes, size_t size)
+{
+    struct sim *sim = owner;
+    if (channel == PORT_CHANNEL_RELIABLE) sim_events_put(sim->checks, session, bytes, size);
+    sim->port.put(sim->port.owner, session, channel, bytes, size);
+}
+
+static void port_refuse(void *owner, struct port_session session, enum arb_refusal reason)
+{
+    struct sim *sim = owner;
+    sim->port.refuse(sim->port.owner, session, reason);
+}
+
+static void port_flush(void *owner)
+{
+    struct sim *sim = owner;
+    sim->port.flush(sim->port.owner);
+}
+
+struct match_port sim_checks_port(struct sim *sim)
+{
+    return (struct match_port){sim, port_take, port_put, port_refuse, port_flush};
+}
+
+/* ---- who is who ---- */
+
+struct sim_seat *sim_seat_of(struct sim_checks *checks, const struct sim_player *player)
+{
+    const struct sim_witness *witness = &checks->witnesses[player->index];
+    if (!witness->known) return NULL;
+    struct sim_seat *seat = &checks->seats[witness->slot];
+    return seat->seated && seat->player_id == witness->player_id ? seat : NULL;
+}
+
+struct sim_witness *sim_witness_of(struct sim_checks *checks, const struct sim_seat *seat)
+{
+    for (uint32_t i = 0; i < checks->sim->player_count; i++) {
+        struct sim_witness *witness = &checks->witnesses[i];
+        if (witness->known && witness->player_id == seat->player_id) return witness;
+    }
+    return NULL;
+}
+
+void sim_checks_connection(struct sim *sim, struct sim_player *player)
+{
+    if (sim->checks == NULL) return;
+    struct sim_witness *witness = &sim->checks->witnesses[player->index];
+    uint16_t *generations = witness->generations;
+    memset(witness, 0, sizeof *witness);
+    memset(generations, 0, sim->checks->entities * sizeof *generations);
+    witness->generations = generations;
+    witness->session = UINT16_MAX;
+    witness->heard_us = sim->now_us;
+}
+
+static void recognise(struct sim_checks *checks, struct sim_player *player)
+{
+    struct sim_witness *witness = &checks->witnesses[player->index];
+    const struct arb_client_match *match = &player->client->match;
+    if (!witness->known && match->known) {
+        witness->known = true;
+        witness->player_id = match->welcome.player_id;
+        witness->slot = match->welcome.player_slot;
+        arb_tick welcome = arb_widen32(match->welcome.tick, match_tick(checks->sim->match));
+        witness->base = welcome - match->welcome.tick;
+        for (uint32_t i = 0; i < checks->sim->sessions; i++) {
+            if (checks->sessions[i].player_id == witness->player_id) witness->session = (uint16_t)i;
+        }
+    }
+    /* The server has given the place away: what it put there since is not for this client. */
+    if (witness->session != UINT16_MAX &&
+        checks->sessions[witness->session].player_id != witness->player_id) {
+        witness->session = UINT16_MAX;
+    }
+}
+
+/* ---- when ---- */
+
+void sim_checks_after_tick(struct sim *sim)
+{
+    struct sim_checks *checks = sim->checks;
+    sim_frames_publish(checks);
+    sim_rerun_look(checks);
+    sim_inputs_after_tick(checks);
+    sim_prediction_look(checks);
+    sim_scores_look(checks);
+    sim_memory_look(checks);
+    if (checks->close_look) sim_inputs_look(checks);
+    checks->close_look = arb_rng_below(&checks->rng, CLOSE_LOOK_EVERY) == 0;
+}
+
+void sim_checks_after_frame(struct sim *sim, struct sim_player *player,
+                            const struct arbiter_view *view)
+{
+    struct sim_checks *checks = sim->checks;
+    recognise(checks, player);
+    sim_frames_look(checks, player, view);
+    sim_inputs_made(checks, player);
+    sim_events_look(checks, player, view);
+    sim_views_look(checks, player, view);
+    sim_progress_look(checks, player);
+}

@@ -1,0 +1,56 @@
+/* views, progress: what a client draws goes forward, and goes on. */
+#include "tools/sim/sim_checks.h"
+
+enum {
+    HEARD_US = 12000000,
+    OVERRUN_US = 15000000, /* after the server lost time, clocks find the new one */
+};
+
+static bool is_disturbed(const struct sim_checks *checks, const struct sim_player *player)
+{
+    const struct sim *sim = checks->sim;
+    return sim->now_us < player->disturbed_us ||
+           (sim->overrun_us != 0 && sim->now_us < sim->overrun_us + OVERRUN_US);
+}
+
+/* Back only by a jump, and that only after a stall of seconds, here, there or between. What is
+ * drawn is the clock's time in 256ths of the way between two states: that much coarser it may be.
+ */
+void sim_views_look(struct sim_checks *checks, struct sim_player *player,
+                    const struct arbiter_view *view)
+{
+    struct sim_witness *witness = &checks->witnesses[player->index];
+    const struct arb_slew *clock = &player->client->clocks.view;
+    if (player->client->net == NULL || !clock->running || view->time.to_tick == 0) return;
+    arb_fine bound = 2 * (arb_fine)player->client->config.resync_ticks * ARB_FINE_TICK;
+    arb_fine back = witness->view_at - clock->at;
+    if (back > 0 && !(is_disturbed(checks, player) && back > bound / 2)) {
+        sim_violated(checks, SIM_INVARIANT_views, "client %u: its view went back by %g ticks",
+                     player->index, (double)back / ARB_FINE_TICK);
+    }
+    uint64_t span = view->time.to_tick - view->time.from_tick;
+    uint64_t drawn = view->time.from_tick * 256 + view->time.fraction * (span > 0 ? span : 1);
+    if (back <= 0 && drawn + span < witness->drawn) {
+        sim_violated(checks, SIM_INVARIANT_views, "client %u draws %llu/256 after %llu/256",
+                     player->index, (unsigned long long)drawn, (unsigned long long)witness->drawn);
+    }
+    witness->view_at = clock->at;
+    witness->drawn = drawn;
+}
+
+/* A safety that is kept by doing nothing is none: an undisturbed client hears of the world. */
+void sim_progress_look(struct sim_checks *checks, struct sim_player *player)
+{
+    struct sim *sim = checks->sim;
+    struct sim_witness *witness = &checks->witnesses[player->index];
+    struct arbiter_disconnect_info info;
+    arbiter_client_disconnect_info(player->client, &info);
+    bool refused = info.reason == ARBITER_REASON_FULL || info.reason == ARBITER_REASON_ENDED;
+    if (player->is_spare || refused || is_disturbed(checks, player) || match_ended(sim->match)) {
+        witness->heard_us = sim->now_us;
+    } else if (sim->now_us > witness->heard_us + HEARD_US) {
+        sim_violated(checks, SIM_INVARIANT_progress, "client %u heard nothing for %d s",
+                     player->index, HEARD_US / 1000000);
+        witness->heard_us = sim->now_us;
+    }
+}

@@ -1,0 +1,98 @@
+/* visible_sets: what interest says a player sees, against a search of all entities, with nothing
+ * but the published frame and the set of the snapshot before (spec/replication.md "Interest"). On a
+ * sample of the ticks: it costs entities times players. */
+#include "tools/sim/sim_checks.h"
+
+#include "shared/base/arb_math.h"
+
+static float reach_of(const struct collide_kind *collide, const struct rewind_kind *rewind)
+{
+    float reach = collide->body_radius;
+    for (uint8_t i = 0; i < rewind->count; i++) {
+        const struct rewind_shape *shape = &rewind->shapes[i];
+        float ends[2] = {arb_vec2_length(shape->a), arb_vec2_length(shape->b)};
+        for (int end = 0; end < 2; end++) {
+            if (ends[end] + shape->radius > reach) reach = ends[end] + shape->radius;
+        }
+    }
+    return reach;
+}
+
+void sim_visible_begin(struct sim_checks *checks)
+{
+    struct collide_kind collide[ARB_KINDS_MAX] = {0};
+    struct rewind_kind rewind[ARB_KINDS_MAX] = {0};
+    const struct rules *rules = sim_rules(checks->sim);
+    rules->collide_kinds(sim_params(checks->sim), collide);
+    rules->rewind_kinds(sim_params(checks->sim), rewind);
+    for (uint8_t kind = 0; kind < rules->schema->kind_count; kind++) {
+        checks->reach_of_kind[kind] = reach_of(&collide[kind], &rewind[kind]);
+    }
+}
+
+/* Was it in the snapshot before? Both lists ascend, so `at` only goes on. */
+static bool was_seen(const struct sim_seat *seat, uint32_t order, uint32_t *at)
+{
+    if (seat->sight_count == 0) return false;
+    const struct sim_sight *before = &seat->sights[(seat->sight_count - 1) % SIM_ARCHIVE_FRAMES];
+    while (*at < before->count && seat->keys[(before->first + *at) % SIM_SIGHT_KEYS] < order) {
+        (*at)++;
+    }
+    return *at < before->count && seat->keys[(before->first + *at) % SIM_SIGHT_KEYS] == order;
+}
+
+static bool within(const struct arb_point *point, float unit, struct arb_vec2 eye, double radius)
+{
+    double dx = (double)((float)point->x * unit) - (double)eye.x;
+    double dy = (double)((float)point->y * unit) - (double)eye.y;
+    return dx * dx + dy * dy <= radius * radius;
+}
+
+static bool is_near(const struct sim_checks *checks, const struct match_sight *sight,
+                    const struct arb_published *entity, bool seen)
+{
+    const struct match_config *config = &checks->sim->config.match;
+    const struct arb_kind *kind = &sim_rules(checks->sim)->schema->kinds[entity->kind];
+    float unit = kind->fields[kind->x].unit;
+    double radius = (double)(seen ? config->interest_retain_m : config->interest_enter_m) +
+                    (double)checks->reach_of_kind[entity->kind];
+    struct arb_point head = {entity->q[kind->x], entity->q[kind->y]};
+    bool near = within(&head, unit, sight->eye, radius);
+    for (uint32_t i = 0; i < entity->body_count && !near; i++) {
+        near = within(&sight->frame->points[entity->body_first + i], unit, sight->eye, radius);
+    }
+    return near;
+}
+
+/* The own character, what a mode marks for everybody, and the characters of one's team. */
+static bool is_always(const struct sim_checks *checks, uint16_t slot, struct arb_key key)
+{
+    const struct world *world = match_world(checks->sim->match);
+    const struct world_player *viewer = &world->players[slot];
+    const struct world_entity *entity = &world->entities[key.id];
+    return arb_key_equal(viewer->controlled, key) ||
+           (entity->flags & WORLD_ENTITY_ALWAYS_RELEVANT) != 0 ||
+           (viewer->team != 0 && entity->owner != ARB_NO_SLOT && entity->team == viewer->team);
+}
+
+void sim_visible_look(struct sim_checks *checks, const struct match_sight *sight)
+{
+    const struct sim_seat *seat = &checks->seats[sight->slot];
+    uint32_t seen_at = 0, count = 0;
+    for (uint32_t i = 0; i < sight->frame->entity_count; i++) {
+        const struct arb_published *entity = &sight->frame->entities[i];
+        bool seen = was_seen(seat, arb_key_order(entity->key), &seen_at);
+        if (is_always(checks, sight->slot, entity->key) || is_near(checks, sight, entity, seen)) {
+            checks->expected[count++] = i;
+        }
+    }
+    bool same = count == sight->count;
+    for (uint32_t i = 0; i < count && same; i++) {
+        same = checks->expected[i] == sight->visible[i];
+    }
+    if (!same) {
+        sim_violated(checks, SIM_INVARIANT_visible_sets,
+                     "slot %u at (%g, %g) is shown %u entities, a search finds %u", sight->slot,
+                     (double)sight->eye.x, (double)sight->eye.y, sight->count, count);
+    }
+}

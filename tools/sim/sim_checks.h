@@ -1,0 +1,206 @@
+/* What the invariants look at: who is who, what the server published and sent, what clients made.
+ * The checks read the match, the sessions' messages and the clients' insides, and never change
+ * them. Each invariant is one function (or a pair: the server's side notes, the client's side
+ * compares), in the file that its row names:
+ *
+ * entity_life, entity_state, own_state   sim_check_frames.c
+ * prediction                             sim_check_prediction.c
+ * inputs, edges                          sim_check_inputs.c
+ * visible_sets                           sim_check_visible.c
+ * events                                 sim_check_events.c
+ * rerun                                  sim_check_rerun.c
+ * memory, scores                         sim_check_match.c
+ * views, progress                        sim_check_views.c
+ *
+ * All memory is taken at the start, but what a connection of a client needs.
+ */
+#ifndef SIM_CHECKS_H
+#define SIM_CHECKS_H
+
+#include "server/match/observe.h"
+#include "tools/sim/sim_internal.h"
+
+enum {
+    SIM_ARCHIVE_FRAMES = 256, /* snapshots back to which clients are compared: 8 s and more */
+    SIM_SIGHT_KEYS = 1 << 14, /* keys of all sights kept of one player */
+    SIM_EVENTS = 1024,        /* put to a session and not yet told by its client */
+    SIM_MADE = 1024,          /* inputs of a client */
+    SIM_WAITING = 128,        /* > input.buffer_ticks: inputs that wait for their tick */
+    SIM_FEEDS = 2 * ARB_PLAYERS_MAX + 64,
+    SIM_NOBODY = UINT32_MAX,
+};
+
+/* ---- what the server did ---- */
+
+/* Own state of one player as its snapshot of that tick carries it. */
+struct sim_own {
+    struct arb_own own;
+    struct arb_key controlled;
+    uint8_t control;
+    bool has_own;
+    uint32_t starved_ticks, outside_changes;
+    arb_sequence last_sequence;
+};
+
+/* A published frame of which snapshots were sent. */
+struct sim_published {
+    struct arb_frame frame; /* arrays of its own, at full capacity; tick 0: none yet */
+    struct sim_own *own;    /* [players] */
+};
+
+/* What one player was shown in one snapshot: keys[first..first + count) of its ring. */
+struct sim_sight {
+    arb_tick tick;
+    uint64_t first;
+    uint32_t count;
+};
+
+/* A place for a player in the match. */
+struct sim_seat {
+    bool seated;
+    struct port_session session;
+    uint64_t player_id;
+    arb_tick joined_tick;
+    /* inputs, as spec/simulation.md stage 3 says what must happen to them */
+    arb_sequence newest, consumed;
+    arb_tick newest_target;
+    struct {
+        struct arb_input input; /* sequence 0: none */
+        uint8_t control;
+    } waiting[SIM_WAITING]; /* by target tick */
+    uint8_t control;        /* under which presses are carried over */
+    uint16_t carried;
+    uint32_t edges[ARB_BUTTON_COUNT]; /* counted as the server should */
+    /* the own step's undisturbed life */
+    arb_tick disturbed_tick; /* newest published tick in which something else touched it */
+    uint32_t starved_ticks, outside_changes;
+    struct arb_key controlled;
+    /* sights */
+    struct sim_sight sights[SIM_ARCHIVE_FRAMES];
+    uint64_t sight_count, key_count;
+    uint32_t *keys; /* [SIM_SIGHT_KEYS], ring of arb_key_order */
+    /* scores of the tick before, for the line of who leaves */
+    uint32_t kills, deaths, by_nobody;
+};
+
+/* A place for a session. */
+struct sim_session {
+    struct port_session id;
+    uint64_t player_id; /* 0: none */
+    uint16_t slot;
+    uint64_t put;                 /* events put */
+    struct arbiter_event *events; /* [SIM_EVENTS] ring, as a client tells them */
+};
+
+/* ---- what a client did ---- */
+
+struct sim_witness {
+    bool known; /* it had its welcome */
+    uint64_t player_id;
+    uint16_t slot;
+    arb_tick base;    /* its ticks count from here: the welcome tells the low 32 bits */
+    uint16_t session; /* place, or UINT16_MAX: not found (yet, or any more) */
+    /* frames */
+    arb_tick newest_tick;
+    uint16_t *generations; /* [entity_capacity], newest seen by id */
+    /* events */
+    uint64_t told, lost;
+    /* inputs */
+    struct arb_input made[SIM_MADE]; /* by sequence */
+    arb_sequence newest;
+    uint16_t collected, held; /* presses since the last input was made */
+    /* view */
+    arb_fine view_at;
+    uint64_t drawn; /* 1/256 ticks */
+    uint32_t drawn_span;
+    /* progress */
+    uint64_t heard_us;
+};
+
+struct sim_rerun {
+    struct arb_arena arena;
+    struct match *match;
+    struct {
+        struct arb_input input;
+        uint16_t slot;
+        uint8_t control;
+    } late[SIM_FEEDS], inputs[ARB_PLAYERS_MAX];
+    struct match_command commands[SIM_FEEDS];
+    uint32_t late_count, input_count, command_count;
+    bool broken; /* differs already: further ticks say nothing new */
+};
+
+struct sim_checks {
+    struct sim *sim;
+    uint64_t violations[SIM_INVARIANTS];
+    uint64_t first_tick; /* ticks run */
+    char first_text[256];
+    uint16_t players;
+    uint32_t entities, points;
+    struct sim_published archive[SIM_ARCHIVE_FRAMES];
+    uint64_t archive_count;
+    struct sim_seat *seats;        /* [players] */
+    struct sim_session *sessions;  /* [sim->sessions] */
+    struct sim_witness *witnesses; /* [sim->player_count] */
+    struct arb_rng rng;            /* which ticks are looked at closely */
+    bool close_look;               /* this tick */
+    struct sim_rerun *rerun;
+    /* visible sets */
+    float reach_of_kind[ARB_KINDS_MAX];
+    uint32_t *expected; /* [entities] */
+    /* scores of those whose slot was given away */
+    uint64_t gone_kills, gone_deaths, gone_by_nobody;
+    uint64_t allocated; /* arb_mem_count when last looked at */
+};
+
+__attribute__((format(printf, 3, 4))) void
+sim_violated(struct sim_checks *checks, enum sim_invariant invariant, const char *format, ...);
+
+/* The published frame of that tick, if snapshots of it were sent and it is still kept. */
+const struct sim_published *sim_archive_at(const struct sim_checks *checks, arb_tick tick);
+arb_tick sim_archive_newest(const struct sim_checks *checks);
+arb_tick sim_archive_oldest(const struct sim_checks *checks);
+/* The seat in which the match still has that client; NULL. */
+struct sim_seat *sim_seat_of(struct sim_checks *checks, const struct sim_player *player);
+/* The client whose session sits in that seat and still is the one that it was; NULL. */
+struct sim_witness *sim_witness_of(struct sim_checks *checks, const struct sim_seat *seat);
+
+/* ---- the invariants' parts ---- */
+
+void sim_frames_publish(struct sim_checks *checks);
+void sim_frames_sight(struct sim_checks *checks, const struct match_sight *sight);
+void sim_frames_look(struct sim_checks *checks, struct sim_player *player,
+                     const struct arbiter_view *view);
+
+void sim_prediction_look(struct sim_checks *checks);
+
+void sim_inputs_made(struct sim_checks *checks, struct sim_player *player);
+void sim_inputs_taken(struct sim_checks *checks, const struct port_message *message);
+void sim_inputs_late(struct sim_checks *checks, uint16_t slot, const struct arb_input *input,
+                     uint8_t control);
+void sim_inputs_applied(struct sim_checks *checks, uint16_t slot, const struct arb_input *input,
+                        uint8_t control, const struct arb_input *applied);
+void sim_inputs_after_tick(struct sim_checks *checks);
+void sim_inputs_look(struct sim_checks *checks);
+
+void sim_visible_begin(struct sim_checks *checks);
+void sim_visible_look(struct sim_checks *checks, const struct match_sight *sight);
+
+void sim_events_put(struct sim_checks *checks, struct port_session session, const uint8_t *bytes,
+                    size_t size);
+void sim_events_look(struct sim_checks *checks, struct sim_player *player,
+                     const struct arbiter_view *view);
+
+struct sim_rerun *sim_rerun_create(struct sim_checks *checks);
+void sim_rerun_destroy(struct sim_rerun *rerun);
+void sim_rerun_look(struct sim_checks *checks);
+
+void sim_memory_look(struct sim_checks *checks);
+void sim_scores_join(struct sim_checks *checks, uint16_t slot);
+void sim_scores_look(struct sim_checks *checks);
+
+void sim_views_look(struct sim_checks *checks, struct sim_player *player,
+                    const struct arbiter_view *view);
+void sim_progress_look(struct sim_checks *checks, struct sim_player *player);
+
+#endif

@@ -1,0 +1,64 @@
+/* What arbiter-sim was asked for, one run of it, and its line to repeat it. */
+#ifndef SIM_COMMAND_H
+#define SIM_COMMAND_H
+
+#include "tools/sim/sim.h"
+
+#include <stdio.h>
+
+enum {
+    SIM_EXIT_CLEAN = 0,
+    SIM_EXIT_VIOLATION = 1,
+    SIM_EXIT_ARGUMENTS = 64,
+    SIM_EXIT_PROFILE = 65,
+    SIM_EXIT_CONFIG = 78,
+    SIM_SETS_MAX = 64,
+    SIM_CLIENTS_MAX = 512,
+};
+
+struct sim_command {
+    const char *config;
+    const char *sets[SIM_SETS_MAX];
+    uint32_t set_count;
+    uint32_t clients;
+    const char *profile;
+    uint64_t seed;
+    uint64_t ticks;
+    uint32_t faults; /* bit per enum sim_fault */
+    uint32_t frames_per_s;
+    bool fixed_interpolation;
+    uint32_t interpolation_ms;
+    const char *policy;
+    bool report, shrink;
+    uint32_t soak_minutes; /* 0: one run */
+};
+
+extern const char sim_usage[];
+
+/* False with a sentence on stderr. */
+bool sim_command_parse(struct sim_command *command, int argc, char **argv);
+
+struct sim_outcome {
+    int status;           /* SIM_EXIT_... */
+    uint64_t ticks;       /* run */
+    uint64_t first_ticks; /* run when the first violation was found */
+};
+
+/* One run. The report (NULL: none) is the same for the same command, byte for byte; sentences go to
+ * stderr unless `quiet`. */
+struct sim_outcome sim_command_run(const struct sim_command *command, FILE *report, bool quiet);
+
+/* The command as a line for a shell, without a newline. */
+void sim_command_print(const struct sim_command *command, FILE *out);
+
+/* A smaller command that fails like the given one does, which must fail. Runs in processes of its
+ * own, so that a failed assertion counts as well. */
+struct sim_command sim_shrink(const struct sim_command *command);
+
+/* Runs in a process of its own; a signal (a failed assertion) is a violation. */
+struct sim_outcome sim_command_try(const struct sim_command *command);
+
+/* sim_report.c */
+void sim_report_print(FILE *out, const struct sim_command *command, const struct sim *sim);
+
+#endif
