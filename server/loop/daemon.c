@@ -144,7 +144,7 @@ static void print_id(const uint8_t id[16], char text[33])
     }
 }
 
-static void on_ended(void *owner)
+static void on_decided(void *owner)
 {
     struct daemon *daemon = owner;
     static struct match_result result; /* large, and once per process */
@@ -175,7 +175,7 @@ static enum arb_result open_loop(struct daemon *daemon, char *error)
         .idle_exit_s = (uint32_t)numbers->idle_exit_s,
         .grace_s = (uint32_t)daemon->config->shutdown.grace_s,
         .abort_on_signal = daemon->config->shutdown.on_term == ON_TERM_ABORT,
-        .ended = on_ended,
+        .decided = on_decided,
         .owner = daemon,
     };
     daemon->loop = loop_create(&options, error, LOOP_ERROR_BYTES);
@@ -197,14 +197,23 @@ static void log_ready(const struct daemon *daemon)
             OPS_UINT("receive_buffer_bytes", arb_carrier_receive_buffer(carrier)));
 }
 
+static void log_drops(const struct match *match)
+{
+    struct match_drops drops = match_drops(match);
+    bool lost = drops.events > 0 || drops.contacts > 0;
+    ops_log(lost ? OPS_WARN : OPS_INFO, "drops", OPS_UINT("events", drops.events),
+            OPS_UINT("contacts", drops.contacts), OPS_UINT("joins_refused", drops.joins));
+}
+
 static void play(struct daemon *daemon, char *error, enum arb_result *result)
 {
     static struct loop_report report;
     log_ready(daemon);
     loop_run(daemon->loop, &report);
     loop_log_report(&report, daemon->net);
+    log_drops(daemon->match);
     loop_destroy(daemon->loop);
-    *result = report.match_ended ? daemon->result_written : ARB_NO_RESULT;
+    *result = match_decided(daemon->match) ? daemon->result_written : ARB_NO_RESULT;
     if (*result == ARB_NO_RESULT) {
         snprintf(error, LOOP_ERROR_BYTES, "the grace was over before the match had a result");
     } else if (*result != ARB_OK) {

@@ -36,6 +36,7 @@ struct loop {
     struct loop_report *report;
     enum loop_state state;
     bool somebody_came;
+    bool decided; /* the result was handed over */
     uint32_t signals;
     uint64_t started_ns;
     uint64_t ticking_since_ns;
@@ -105,18 +106,15 @@ static void drain(struct loop *loop, uint64_t now_ns)
     }
 }
 
-/* The result is safe before anybody is told to go. */
 static void begin_draining(struct loop *loop, uint64_t now_ns)
 {
     loop->report->match_ended = true;
     loop->report->ticking_ns += now_ns - loop->ticking_since_ns;
-    loop->options.ended(loop->options.owner);
-    uint64_t told_ns = loop_now_ns(); /* the disk may have taken its time */
     loop->state = LOOP_DRAINING;
-    loop->drain_until_ns = told_ns + drain_ns;
+    loop->drain_until_ns = now_ns + drain_ns;
     net_close_door(loop->options.net, ARB_REFUSED_ENDED);
     net_end_all(loop->options.net, ARB_REFUSED_ENDED);
-    drain(loop, told_ns);
+    drain(loop, now_ns);
 }
 
 /* ---- ticks ---- */
@@ -153,6 +151,16 @@ static void check_deadlines(struct loop *loop, uint64_t now_ns)
     }
 }
 
+/* As soon as it is final: nobody plays any more, so the disk may take its time, and whatever
+ * happens to the process while the result stands on the players' screens, it is not lost. */
+static void hand_over_result(struct loop *loop)
+{
+    if (!loop->decided && match_decided(loop->options.match)) {
+        loop->decided = true;
+        loop->options.decided(loop->options.owner);
+    }
+}
+
 static void run_due(struct loop *loop)
 {
     uint64_t now_ns = loop_now_ns();
@@ -166,9 +174,10 @@ static void run_due(struct loop *loop)
     check_deadlines(loop, now_ns);
     for (; due > 0 && !match_ended(loop->options.match); due--) {
         run_one(loop);
+        hand_over_result(loop);
     }
     if (match_ended(loop->options.match)) {
-        begin_draining(loop, now_ns);
+        begin_draining(loop, loop_now_ns());
     } else if (now_ns >= loop->stop_at_ns) {
         stop(loop);
     } else if (is_deserted(loop) && now_ns >= loop->awake_until_ns && loop->signals == 0) {
@@ -260,7 +269,7 @@ static int open_handles(struct loop *loop)
 struct loop *loop_create(const struct loop_options *options, char *error, size_t error_bytes)
 {
     ARB_ASSERT(options->tick_rate > 0 && options->max_catchup_ticks > 0);
-    ARB_ASSERT(options->ended != NULL);
+    ARB_ASSERT(options->decided != NULL);
     uv_replace_allocator(arb_mem_malloc, arb_mem_realloc, arb_mem_calloc, arb_mem_free);
     signal(SIGPIPE, SIG_IGN);
     struct loop *loop = arb_mem_alloc(sizeof *loop);

@@ -18,9 +18,8 @@ struct loop_options {
     uint32_t idle_exit_s;    /* everyone left before the first round: ends with "empty" */
     uint32_t grace_s;        /* from the first SIGTERM or SIGINT to the end of the process */
     bool abort_on_signal;    /* else a live match goes on while the grace lasts */
-    /* The match has ended and its result is final: called once, before the clients are told to go.
-     * May block. */
-    void (*ended)(void *owner);
+    /* The match is decided, its result final: called once, before the result phase. May block. */
+    void (*decided)(void *owner);
     void *owner;
 };
 

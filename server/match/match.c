@@ -292,6 +292,15 @@ void match_get_result(const struct match *match, struct match_result *out)
     sort_by_id(out);
 }
 
+struct match_drops match_drops(const struct match *match)
+{
+    return (struct match_drops){
+        .events = match->events.dropped,
+        .contacts = collide_dropped(match->collide),
+        .joins = match->joins_refused,
+    };
+}
+
 void match_get_counts(const struct match *match, uint16_t slot, struct arb_counts *out)
 {
     ARB_ASSERT(slot < match->world.head->player_capacity);

@@ -51,6 +51,14 @@ void match_set_input(struct match *match, uint16_t slot, const struct arb_input 
 /* Only once match_decided (asserted). */
 void match_get_result(const struct match *match, struct match_result *out);
 
+/* What bounds took away since the start; all 0 in a match within its configuration. */
+struct match_drops {
+    uint64_t events;   /* did not fit the list of a tick */
+    uint64_t contacts; /* the same */
+    uint64_t joins;    /* refused: full, or over */
+};
+struct match_drops match_drops(const struct match *match);
+
 /* Counted of a player's session; see struct arb_counts. */
 void match_get_counts(const struct match *match, uint16_t slot, struct arb_counts *out);
 

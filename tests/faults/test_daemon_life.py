@@ -88,6 +88,14 @@ class Life(daemon.Case):
             self.assertAlmostEqual(ticks["run"] + ticks["dropped"], ticks["ticking_s"] * 60, delta=1.5)
         self.check_result(self.result, end_reason="time")
 
+    def test_result_outlives_a_kill_while_it_stands_on_the_screens(self):
+        with daemon.Daemon(self.options(**{"match.duration_s": 1, "match.result_s": 60})) as server:
+            self.live(server)
+            server.await_event("match_ended", 15)
+            server.process.kill()
+            server.end(10)
+        self.check_result(self.result, end_reason="time")
+
     def test_grace_is_the_most_that_a_match_gets(self):
         options = self.options(**{"shutdown.on_term": "finish", "match.duration_s": 600,
                                   "shutdown.grace_s": 2})
