@@ -14,12 +14,6 @@ void arb_history_init(struct arb_history *history, struct arb_published *entitie
     history->point_capacity = point_capacity;
 }
 
-void arb_history_clear(struct arb_history *history)
-{
-    history->first = 0;
-    history->count = 0;
-}
-
 static const struct arb_history_slot *slot_at(const struct arb_history *history, uint32_t index)
 {
     ARB_ASSERT(index < history->count);

@@ -26,7 +26,6 @@ struct arb_history {
 
 void arb_history_init(struct arb_history *history, struct arb_published *entities,
                       uint32_t entity_capacity, struct arb_point *points, uint32_t point_capacity);
-void arb_history_clear(struct arb_history *history);
 
 /* What a group must fulfil beyond decoding well, before it is committed: no entity's state goes
  * back in time, no entity of an older generation. */

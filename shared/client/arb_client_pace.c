@@ -16,11 +16,6 @@ static uint32_t held_count(uint32_t count)
     return count < ARB_PACE_WINDOW ? count : ARB_PACE_WINDOW;
 }
 
-void arb_delay_reset(struct arb_delay *delay)
-{
-    delay->count = 0;
-}
-
 void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous, arb_tick tick)
 {
     uint32_t place = delay->count % ARB_PACE_WINDOW;
@@ -48,11 +43,6 @@ struct arb_delay_state arb_delay_now(const struct arb_delay *delay, uint32_t int
     /* A quarter tick more, so that the clock's small wanderings do not run out of snapshots. */
     arb_fine interpolation = need - youngest + ARB_FINE_TICK / 4;
     return (struct arb_delay_state){youngest, clamp(interpolation, low, high), oldest - youngest};
-}
-
-void arb_lead_reset(struct arb_lead *lead)
-{
-    memset(lead, 0, sizeof *lead);
 }
 
 void arb_lead_add(struct arb_lead *lead, arb_fine lead_then, int32_t worst_ticks, arb_fine spare)

@@ -19,8 +19,6 @@ struct arb_delay {
                                        ran out of snapshots */
 };
 
-void arb_delay_reset(struct arb_delay *delay);
-
 /* A snapshot of `tick` was committed at server's time `arrived`; `previous` is the tick of the one
  * before. */
 void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous, arb_tick tick);
@@ -43,8 +41,6 @@ struct arb_lead {
     arb_fine held;                    /* highest of late; sinks slowly */
     uint64_t held_ns;
 };
-
-void arb_lead_reset(struct arb_lead *lead);
 
 /* The server reported that of the inputs made with `lead_then` the worst came `worst_ticks` before
  * its tick. */

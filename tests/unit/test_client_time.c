@@ -136,8 +136,7 @@ Test(client_time, one_way_time_that_rises_and_falls_turns_the_playback_once)
 
 Test(client_pace, delay_covers_the_interval_and_what_arrived_late)
 {
-    struct arb_delay delay;
-    arb_delay_reset(&delay);
+    struct arb_delay delay = {0};
     struct arb_delay_state state = arb_delay_now(&delay, 2, 0, 60 * TICK);
     cr_assert_eq(state.interpolation, 4 * TICK, "before any measurement: two intervals");
     for (arb_tick tick = 100; tick < 200; tick += 2) {
@@ -156,8 +155,7 @@ Test(client_pace, delay_covers_the_interval_and_what_arrived_late)
 
 Test(client_pace, lost_snapshot_lengthens_the_delay_until_it_is_forgotten)
 {
-    struct arb_delay delay;
-    arb_delay_reset(&delay);
+    struct arb_delay delay = {0};
     arb_delay_add(&delay, 110 * TICK, 100, 104);
     cr_assert_eq(arb_delay_now(&delay, 2, 0, 60 * TICK).interpolation, 4 * TICK + TICK / 4);
     for (arb_tick tick = 106; tick < 106 + 2 * ARB_PACE_WINDOW; tick += 2) {
@@ -168,8 +166,7 @@ Test(client_pace, lost_snapshot_lengthens_the_delay_until_it_is_forgotten)
 
 Test(client_pace, lead_rises_at_once_to_what_would_have_been_in_time_and_sinks_slowly)
 {
-    struct arb_lead lead;
-    arb_lead_reset(&lead);
+    struct arb_lead lead = {0};
     uint64_t now = S;
     cr_assert_eq(arb_lead_now(&lead, now, 9 * TICK, 0, 60 * TICK), 9 * TICK);
     arb_lead_add(&lead, 8 * TICK, 3, TICK);
@@ -186,8 +183,7 @@ Test(client_pace, lead_rises_at_once_to_what_would_have_been_in_time_and_sinks_s
 
 Test(client_pace, outage_does_not_leave_a_lead_of_its_own_length)
 {
-    struct arb_lead lead;
-    arb_lead_reset(&lead);
+    struct arb_lead lead = {0};
     arb_lead_add(&lead, 8 * TICK, -100, TICK);
     cr_assert_eq(arb_lead_now(&lead, S, 0, 0, 120 * TICK), 13 * TICK);
 }
