@@ -25,6 +25,10 @@ void sim_inputs_made(struct sim_checks *checks, struct sim_player *player)
     struct sim_witness *witness = &checks->witnesses[player->index];
     if (!witness->known || player->client->net == NULL) return;
     const struct arb_predict *predict = &player->client->predict;
+    if (player->client->statistics.resyncs != witness->resyncs) {
+        witness->resyncs = player->client->statistics.resyncs;
+        witness->forgotten_tick = witness->newest_target;
+    }
     while (witness->newest < predict->newest) {
         arb_sequence sequence = ++witness->newest;
         const struct arb_pending *pending = &predict->pending[sequence % ARB_PREDICT_TICKS];
@@ -35,6 +39,7 @@ void sim_inputs_made(struct sim_checks *checks, struct sim_player *player)
             made->view.from_tick += witness->base;
             made->view.to_tick += witness->base;
         }
+        witness->newest_target = made->target_tick;
         check_made(checks, player, &pending->input);
     }
     /* The bot's hand moved after the inputs of this frame were made. */
@@ -140,6 +145,7 @@ static void check_input(struct sim_checks *checks, uint16_t slot, const struct a
                      slot, input->sequence, due->sequence);
     }
     if (input != NULL) seat->consumed = input->sequence;
+    seat->had_input = input != NULL;
     due->sequence = 0;
 }
 

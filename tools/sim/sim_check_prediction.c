@@ -1,7 +1,7 @@
 /* prediction: the client's state of a tick that it predicted from the server's word of an earlier
  * one, against the server's own result of that tick. Only where nothing else had a hand in it since
  * that word: no input was missing, nothing from outside changed the own state, the character is the
- * same. */
+ * same, and the client did not forget inputs after a stall. */
 #include "tools/sim/sim_checks.h"
 
 #include <string.h>
@@ -10,12 +10,10 @@
 static void note_disturbance(struct sim_seat *seat, const struct world_player *player,
                              arb_tick published)
 {
-    bool touched = player->starved_ticks != seat->starved_ticks ||
-                   player->outside_changes != seat->outside_changes ||
+    bool touched = !seat->had_input || player->outside_changes != seat->outside_changes ||
                    player->control != seat->control ||
                    !arb_key_equal(player->controlled, seat->controlled);
     if (touched) seat->disturbed_tick = published;
-    seat->starved_ticks = player->starved_ticks;
     seat->outside_changes = player->outside_changes;
     seat->controlled = player->controlled;
     seat->control = player->control;
@@ -27,20 +25,21 @@ static void check_prediction(struct sim_checks *checks, const struct sim_player 
     const struct sim_seat *seat = sim_seat_of(checks, player);
     if (seat == NULL || player->client == NULL || player->client->net == NULL) return;
     const struct arb_predict *predict = &player->client->predict;
-    arb_tick base = checks->witnesses[player->index].base;
+    const struct sim_witness *witness = &checks->witnesses[player->index];
+    arb_tick confirmed = predict->confirmed_tick + witness->base;
     struct arb_own predicted;
     if (arb_key_is_none(seat->controlled) || predict->control != seat->control ||
-        seat->disturbed_tick > predict->confirmed_tick + base ||
-        !arb_client_predicted(player->client, published - base, &predicted)) {
+        seat->disturbed_tick > confirmed || witness->forgotten_tick > confirmed ||
+        !arb_client_predicted(player->client, published - witness->base, &predicted)) {
         return;
     }
-    uint16_t slot = checks->witnesses[player->index].slot;
-    const struct arb_own *own = &match_world(checks->sim->match)->players[slot].own;
+    const struct world *world = match_world(checks->sim->match);
+    const struct arb_own *own = &world->players[witness->slot].own;
     if (memcmp(&predicted, own, sizeof *own) != 0) {
         sim_violated(checks, SIM_INVARIANT_prediction,
                      "client %u predicted (%.9g, %.9g) from tick %llu, the server has (%.9g, %.9g)",
                      player->index, (double)predicted.x, (double)predicted.y,
-                     (unsigned long long)predict->confirmed_tick, (double)own->x, (double)own->y);
+                     (unsigned long long)confirmed, (double)own->x, (double)own->y);
     }
 }
 

@@ -73,7 +73,8 @@ struct sim_seat {
     uint32_t edges[ARB_BUTTON_COUNT]; /* counted as the server should */
     /* the own step's undisturbed life */
     arb_tick disturbed_tick; /* newest published tick in which something else touched it */
-    uint32_t starved_ticks, outside_changes;
+    bool had_input;          /* of this tick */
+    uint32_t outside_changes;
     struct arb_key controlled;
     /* sights */
     struct sim_sight sights[SIM_ARCHIVE_FRAMES];
@@ -108,6 +109,9 @@ struct sim_witness {
     /* inputs */
     struct arb_input made[SIM_MADE]; /* by sequence */
     arb_sequence newest;
+    arb_tick newest_target;
+    uint64_t resyncs;
+    arb_tick forgotten_tick;  /* newest target of inputs that it dropped in a resync */
     uint16_t collected, held; /* presses since the last input was made */
     /* view */
     arb_fine view_at;
