@@ -178,9 +178,10 @@ void sim_destroy(struct sim *sim)
     arb_mem_free(sim);
 }
 
-void sim_churn(struct sim *sim)
+void sim_churn(struct sim *sim, uint64_t for_us)
 {
-    sim->churn_us = sim->now_us + CHURN_US;
+    uint64_t until_us = sim->now_us + for_us + CHURN_US;
+    if (until_us > sim->churn_us) sim->churn_us = until_us;
 }
 
 /* ---- the server ---- */

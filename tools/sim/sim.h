@@ -47,7 +47,7 @@ enum sim_fault {
     X(visible_sets, "who sees what equals a search of everything")                                 \
     X(events, "every reliable event exactly once, in order")                                       \
     X(rerun, "the same ticks run again give the same checksums")                                   \
-    X(memory, "nothing is allocated but by joins and leaves")                                      \
+    X(memory, "no memory is taken but for joins, leaves, and after a stall")                       \
     X(scores, "kills and deaths add up")                                                           \
     X(views, "what a client draws only goes forward")                                              \
     X(progress, "a client that nothing disturbs is connected and hears of the world")

@@ -8,7 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STREAM_CHECKS = 800, CLOSE_LOOK_EVERY = 12 /* snapshots, on average */ };
+enum {
+    STREAM_CHECKS = 800,
+    CLOSE_LOOK_EVERY = 12, /* ticks, on average */
+    WARM_UP_US = 8000000,  /* the first round begins in it */
+};
 
 void sim_violated(struct sim_checks *checks, enum sim_invariant invariant, const char *format, ...)
 {
@@ -198,7 +202,7 @@ void sim_checks_begin(struct sim *sim)
                                                        .input = on_input,
                                                        .shots = on_shots,
                                                        .snapshot = on_snapshot});
-    sim_churn(sim);
+    sim_churn(sim, WARM_UP_US);
 }
 
 /* ---- what passes the port ---- */

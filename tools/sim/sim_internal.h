@@ -84,12 +84,13 @@ struct sim {
     struct sim_totals totals;
     uint64_t now_us;
     uint64_t ticks;
-    uint64_t churn_us; /* joins and leaves may allocate until then */
+    uint64_t churn_us; /* memory may be taken until then */
 };
 
 /* sim.c */
-/* Somebody comes or goes: memory may be taken for a while. */
-void sim_churn(struct sim *sim);
+/* Somebody comes or goes, or `for_us` more is waiting somewhere than usual: pools may grow for a
+ * while. */
+void sim_churn(struct sim *sim, uint64_t for_us);
 
 /* sim_player.c */
 bool sim_players_open(struct sim *sim, struct config_error *error);
