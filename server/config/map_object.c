@@ -131,6 +131,9 @@ static bool add_circle(struct map_loader *loader, const struct map_object *objec
     struct arb_shape shape = {.type = ARB_SHAPE_CIRCLE, .count = 1};
     shape.points[0] = map_to_world(loader, object, radius, radius);
     shape.radius = (float)(radius * loader->metres_per_pixel);
+    if (shape.radius < 0.01F) {
+        return fail_object(loader, object, "is thinner than 2 cm; allowed: thicker");
+    }
     if (!check_extent(loader, object, shape.points[0])) {
         return false;
     }

@@ -108,8 +108,8 @@ static bool check_pickup(const struct arena_params *params, const struct map_pla
     if (type == ARB_PICKUP_WEAPON && (value < 0 || value >= params->weapon_count)) {
         return rules_refuse(
             error, error_bytes,
-            "pickup \"%s\" at (%g, %g) m gives weapon %d: arena.weapons has 1 to %d (the map's "
-            "value, else arena.pickup_weapon)",
+            "pickup \"%s\" at (%g, %g) m gives weapon %d, and arena.weapons has %d (the map's "
+            "value, else arena.pickup_weapon; counted from 1)",
             RULES_PLACE(place), value + 1, params->weapon_count);
     }
     int32_t most =

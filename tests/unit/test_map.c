@@ -243,6 +243,8 @@ static const char *const bad_objects[][2] = {
      "m.tmj:2:1: layers[0].objects[0]: layer \"walls\", object 4 \"\": a point is no wall"},
     {"{\"id\":4,\"x\":0,\"y\":0,\"width\":9,\"height\":0}",
      "m.tmj:2:1: layers[0].objects[0]: layer \"walls\", object 4 \"\": has no size"},
+    {"{\"id\":4,\"x\":0,\"y\":0,\"width\":0.1,\"height\":0.1,\"ellipse\":true}",
+     "m.tmj:2:1: layers[0].objects[0]: layer \"walls\", object 4 \"\": is thinner than 2 cm"},
     {"{\"id\":4,\"x\":0,\"y\":0,\"width\":9,\"height\":0.1}",
      "m.tmj:2:1: layers[0].objects[0]: layer \"walls\", object 4 \"\": is thinner than 2 cm"},
     {"{\"id\":4,\"x\":0,\"y\":1e999}",
