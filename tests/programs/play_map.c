@@ -61,9 +61,9 @@ static bool number(const char *text, uint32_t low, uint32_t high, uint32_t *out)
 
 /* Deaths of all players; and how far the farthest of them is from the first, to show that they
  * moved. */
-static void print_line(struct virtual_match *run, const char *map, const struct watch *watch)
+static void print_line(struct sim *run, const char *map, const struct watch *watch)
 {
-    const struct world *world = match_world(virtual_server_match(run));
+    const struct world *world = match_world(sim_match(run));
     uint32_t deaths = 0;
     for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
         deaths += world->players[slot].deaths;
@@ -71,7 +71,7 @@ static void print_line(struct virtual_match *run, const char *map, const struct 
     printf("%s: %" PRIu64 " places looked at, %" PRIu64 " wrong, least clearance %g m, %u deaths, "
            "checksum %016" PRIx64 "\n",
            map, watch->looked, watch->wrong, (double)watch->least_m, deaths,
-           match_checksum(virtual_server_match(run)));
+           match_checksum(sim_match(run)));
 }
 
 int main(int argc, char **argv)
@@ -92,23 +92,23 @@ int main(int argc, char **argv)
     const char *sets[] = {map, least, most, duration, "match.countdown_s=0", "match.result_s=1"};
     struct watch watch = {.least_m = 1.0F};
     struct arb_link link = {.delay_us = 20000, .jitter_us = 5000, .loss_ppm = 5000};
-    struct virtual_match *run =
-        virtual_create(&(struct virtual_options){.config_file = argv[1],
-                                                 .sets = sets,
-                                                 .set_count = sizeof sets / sizeof sets[0],
-                                                 .clients = clients,
-                                                 .seed = seed,
-                                                 .up = link,
-                                                 .down = link,
-                                                 .policy = "aim",
-                                                 .after_tick = after_tick,
-                                                 .user = &watch});
+    struct sim *run =
+        virtual_create(&(struct sim_options){.config_file = argv[1],
+                                             .sets = sets,
+                                             .set_count = sizeof sets / sizeof sets[0],
+                                             .clients = clients,
+                                             .seed = seed,
+                                             .up = link,
+                                             .down = link,
+                                             .policy = "aim",
+                                             .after_tick = after_tick,
+                                             .user = &watch});
     struct arb_move_params move;
-    virtual_rules(run)->move_params(virtual_params(run), 60, &move);
+    sim_rules(run)->move_params(sim_params(run), 60, &move);
     watch.hull = (struct arb_hull){move.radius, move.half_length};
-    watch.geometry = virtual_geometry(run);
-    virtual_run_to_end(run, 60 * (seconds + 20));
+    watch.geometry = sim_geometry(run);
+    sim_run_to_end(run, 60 * (seconds + 20));
     print_line(run, argv[2], &watch);
-    virtual_destroy(run);
+    sim_destroy(run);
     return watch.wrong == 0 && watch.looked > 0 ? 0 : 1;
 }

@@ -19,17 +19,17 @@ static const uint32_t polls_per_s[] = {20, 60, 144};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static struct arbiter_statistics figures(struct virtual_match *run, uint32_t client)
+static struct arbiter_statistics figures(struct sim *run, uint32_t client)
 {
     struct arbiter_statistics statistics;
-    arbiter_client_statistics(virtual_client(run, client), &statistics);
+    arbiter_client_statistics(sim_client(run, client), &statistics);
     return statistics;
 }
 
 /* ---- the server's tick, as clients see it ---- */
 
 struct clock_check {
-    struct virtual_match *run;
+    struct sim *run;
     uint64_t start_us; /* when the first tick, tick 1, ran */
     uint32_t estimates;
     double worst; /* ticks */
@@ -46,11 +46,11 @@ static void compare_clocks(void *user, struct match *match)
 {
     struct clock_check *check = user;
     (void)match;
-    uint64_t now_us = virtual_now_us(check->run);
+    uint64_t now_us = sim_now_us(check->run);
     if (check->start_us == 0) check->start_us = now_us;
     double stands = 1.0 + (double)(now_us - check->start_us) * TICK_RATE * 1e-6;
     for (uint32_t i = 0; i < CLIENTS; i++) {
-        const struct arbiter_client *client = virtual_client(check->run, i);
+        const struct arbiter_client *client = sim_client(check->run, i);
         arb_fine estimate;
         if (!arb_client_estimate(client, now_us * 1000, &estimate)) continue;
         note_error(check, estimate, stands);
@@ -65,7 +65,7 @@ static void check_clocks(uint32_t delay_us, uint32_t frames_per_s)
 {
     const char *sets[] = {"match.min_players=4"};
     struct clock_check check = {0};
-    struct virtual_options options = {
+    struct sim_options options = {
         .config_file = ARENA,
         .sets = sets,
         .set_count = 1,
@@ -79,7 +79,7 @@ static void check_clocks(uint32_t delay_us, uint32_t frames_per_s)
         .user = &check,
     };
     check.run = virtual_create(&options);
-    virtual_run_ticks(check.run, 600);
+    sim_run_ticks(check.run, 600);
     cr_assert_gt(check.estimates, 3000);
     cr_assert_lt(check.worst, 1.001, "%u us each way, %u polls/s: off by %f ticks", delay_us,
                  frames_per_s, check.worst);
@@ -90,7 +90,7 @@ static void check_clocks(uint32_t delay_us, uint32_t frames_per_s)
         cr_assert_float_eq((double)now.rtt_ms, real_ms, 0.01, "%u polls/s: %f ms, not %f",
                            frames_per_s, (double)now.rtt_ms, real_ms);
     }
-    virtual_destroy(check.run);
+    sim_destroy(check.run);
 }
 
 Test(client_clock, polling_seldom_changes_neither_the_round_trip_nor_the_estimated_tick)
@@ -109,7 +109,7 @@ static void play(const char *file, uint32_t delay_us, uint32_t frames_per_s)
 {
     const char *sets[] = {"match.min_players=4", "match.max_players=4", "match.countdown_s=1",
                           "match.duration_s=20", "match.result_s=1",    "match.rounds=1"};
-    struct virtual_options options = {
+    struct sim_options options = {
         .config_file = file,
         .sets = sets,
         .set_count = COUNT(sets),
@@ -120,8 +120,8 @@ static void play(const char *file, uint32_t delay_us, uint32_t frames_per_s)
         .policy = "aim",
         .frames_per_s = frames_per_s,
     };
-    struct virtual_match *run = virtual_create(&options);
-    virtual_run_to_end(run, 6000);
+    struct sim *run = virtual_create(&options);
+    sim_run_to_end(run, 6000);
     uint64_t presses = 0;
     for (uint32_t i = 0; i < CLIENTS; i++) {
         struct arbiter_statistics now = figures(run, i);
@@ -139,7 +139,7 @@ static void play(const char *file, uint32_t delay_us, uint32_t frames_per_s)
         }
     }
     cr_assert_gt(presses, 0);
-    virtual_destroy(run);
+    sim_destroy(run);
 }
 
 Test(client_clock, slow_and_fast_frames_lose_no_tick_and_no_press)
@@ -182,7 +182,7 @@ static void play_from(const char *file, uint64_t first_tick, bool clean, struct 
                           first, clean ? "snapshot.interval_ticks=1" : "snapshot.interval_ticks=2"};
     struct arb_link link = {
         .delay_us = 40000, .jitter_us = clean ? 0 : 8000, .loss_ppm = clean ? 0 : 20000};
-    struct virtual_options options = {
+    struct sim_options options = {
         .config_file = file,
         .sets = sets,
         .set_count = COUNT(sets),
@@ -195,8 +195,8 @@ static void play_from(const char *file, uint64_t first_tick, bool clean, struct 
         .user = track,
     };
     track->count = 0;
-    struct virtual_match *run = virtual_create(&options);
-    virtual_run_ticks(run, TICKS);
+    struct sim *run = virtual_create(&options);
+    sim_run_ticks(run, TICKS);
     for (uint32_t i = 0; i < CLIENTS; i++) {
         struct arbiter_statistics now = figures(run, i);
         cr_assert_eq(now.corrections.count, 0, "from %llu", (unsigned long long)first_tick);
@@ -205,7 +205,7 @@ static void play_from(const char *file, uint64_t first_tick, bool clean, struct 
         cr_assert_eq(now.resyncs, 0);
         cr_assert_gt(now.inputs_consumed, TICKS - 200);
     }
-    virtual_destroy(run);
+    sim_destroy(run);
 }
 
 static uint32_t moves_of(const struct track *track, uint32_t slot)

@@ -71,11 +71,10 @@ static void after_tick(void *user, struct match *match)
 
 static bool slides_yes = true, slides_no = false;
 
-static struct virtual_match *start(const char *file, const char *const *sets, size_t set_count,
-                                   uint32_t clients, uint64_t seed, struct arb_link link,
-                                   const char *policy)
+static struct sim *start(const char *file, const char *const *sets, size_t set_count,
+                         uint32_t clients, uint64_t seed, struct arb_link link, const char *policy)
 {
-    struct virtual_options options = {
+    struct sim_options options = {
         .config_file = file,
         .sets = sets,
         .set_count = set_count,
@@ -88,12 +87,12 @@ static struct virtual_match *start(const char *file, const char *const *sets, si
         .user = strcmp(file, ARENA) == 0 ? &slides_yes : &slides_no,
     };
     geometry = NULL;
-    struct virtual_match *run = virtual_create(&options);
+    struct sim *run = virtual_create(&options);
     struct arb_move_params move;
     const struct rules *rules = rules_find(strcmp(file, ARENA) == 0 ? "arena" : "serpent");
-    rules->move_params(virtual_params(run), 60, &move);
+    rules->move_params(sim_params(run), 60, &move);
     hull = (struct arb_hull){move.radius, move.half_length};
-    geometry = virtual_geometry(run);
+    geometry = sim_geometry(run);
     return run;
 }
 
@@ -104,9 +103,9 @@ static void play_for_checksums(int number, const char *file, uint64_t seed)
     const char *sets[] = {"match.min_players=8", "match.countdown_s=1"};
     run_number = number;
     checksum_count[number] = 0;
-    struct virtual_match *run = start(file, sets, 2, 8, seed, bad, "aim");
-    virtual_run_ticks(run, 1200);
-    virtual_destroy(run);
+    struct sim *run = start(file, sets, 2, 8, seed, bad, "aim");
+    sim_run_ticks(run, 1200);
+    sim_destroy(run);
 }
 
 static void compare_runs(const char *file, uint64_t seed)
@@ -131,11 +130,11 @@ Test(match_virtual, same_seed_gives_the_same_checksum_on_every_tick_in_serpent)
     compare_runs(SERPENT, 12);
 }
 
-static void check_clients(struct virtual_match *run, bool no_loss)
+static void check_clients(struct sim *run, bool no_loss)
 {
-    for (uint32_t i = 0; i < virtual_client_count(run); i++) {
+    for (uint32_t i = 0; i < sim_client_count(run); i++) {
         struct arbiter_statistics s;
-        arbiter_client_statistics(virtual_client(run, i), &s);
+        arbiter_client_statistics(sim_client(run, i), &s);
         cr_assert_eq(s.corrections.count, 0, "client %u: %u corrections, at most %f m", i,
                      s.corrections.count, (double)s.corrections.max_m);
         cr_assert_eq(s.bad_messages, 0);
@@ -164,10 +163,10 @@ static void play_to_the_end(const char *file, uint32_t clients, uint64_t seed, s
         "match.rounds=1"};
     run_number = 0;
     checksum_count[0] = 0;
-    struct virtual_match *run = start(file, sets, 6, clients, seed, link, "aim");
-    virtual_run_to_end(run, 6000);
+    struct sim *run = start(file, sets, 6, clients, seed, link, "aim");
+    sim_run_to_end(run, 6000);
     struct match_result *result = malloc(sizeof *result);
-    match_get_result(virtual_server_match(run), result);
+    match_get_result(sim_match(run), result);
     cr_assert_eq(result->player_count, clients);
     uint32_t kills = 0, deaths = 0, by_nobody = 0;
     for (uint32_t i = 0; i < result->player_count; i++) {
@@ -179,7 +178,7 @@ static void play_to_the_end(const char *file, uint32_t clients, uint64_t seed, s
     cr_assert_gt(deaths, 0, "a match in which nobody dies shows nothing");
     free(result);
     check_clients(run, no_loss);
-    virtual_destroy(run);
+    sim_destroy(run);
 }
 
 Test(match_virtual, sixteen_bots_play_arena_to_its_result_on_a_clean_line)
@@ -214,12 +213,12 @@ static void warm_ticks_allocate_nothing(const char *file, uint32_t clients, uint
     const char *sets[] = {least, "match.countdown_s=1"};
     run_number = 0;
     checksum_count[0] = 0;
-    struct virtual_match *run = start(file, sets, 2, clients, seed, average, "aim");
-    virtual_run_ticks(run, 600);
+    struct sim *run = start(file, sets, 2, clients, seed, average, "aim");
+    sim_run_ticks(run, 600);
     uint64_t before = arb_mem_count();
-    virtual_run_ticks(run, 600);
+    sim_run_ticks(run, 600);
     cr_assert_eq(arb_mem_count() - before, 0, "server, clients, ENet and Box2D together");
-    virtual_destroy(run);
+    sim_destroy(run);
 }
 
 Test(match_virtual, a_warm_tick_of_arena_allocates_nothing)
@@ -239,9 +238,9 @@ static void play_with_strangers(int number, bool strangers)
     const char *sets[] = {"match.min_players=4", "match.countdown_s=1"};
     run_number = number;
     checksum_count[number] = 0;
-    struct virtual_match *run = start(ARENA, sets, 2, 4, 41, clean, "aim");
+    struct sim *run = start(ARENA, sets, 2, 4, 41, clean, "aim");
     struct arb_carrier *stranger =
-        arb_simnet_connect(virtual_network(run), virtual_server_carrier(run), clean, clean);
+        arb_simnet_connect(sim_network(run), sim_server_carrier(run), clean, clean);
     struct arb_rng rng;
     arb_rng_seed(&rng, 41, 1);
     for (int tick = 0; tick < 600; tick++) {
@@ -255,17 +254,16 @@ static void play_with_strangers(int number, bool strangers)
             arb_carrier_commit(stranger, &stranger->server, size);
         }
         arb_carrier_flush(stranger);
-        virtual_run_ticks(run, 1);
+        sim_run_ticks(run, 1);
     }
-    const struct arb_net_counters *counters =
-        arb_net_counters(net_transport(virtual_server_net(run)));
+    const struct arb_net_counters *counters = arb_net_counters(net_transport(sim_net(run)));
     uint64_t refused = counters->refused_header + counters->refused_command +
                        counters->refused_length + counters->refused_size +
                        counters->refused_stranger;
     cr_assert(strangers ? refused >= 5000 : refused == 0, "%llu refused",
               (unsigned long long)refused);
     arb_carrier_close(stranger);
-    virtual_destroy(run);
+    sim_destroy(run);
 }
 
 Test(match_virtual, random_datagrams_are_counted_and_change_no_state)
