@@ -133,6 +133,17 @@ static arb_tick due_target(const struct arbiter_client *client)
     return (arb_tick)passed + client->match.welcome.input_delay_ticks;
 }
 
+/* The clock jumped over ticks, or back to ticks that inputs were already made for. What was sent
+ * and is forgotten here may still lie in the server's buffer. */
+static void forget_inputs(struct arbiter_client *client, arb_tick due)
+{
+    struct arb_predict *predict = &client->predict;
+    arb_tick buffered = due + client->match.welcome.input_buffer_ticks;
+    client->snapshots.resync_until =
+        predict->newest_tick < buffered ? predict->newest_tick : buffered;
+    arb_predict_drop_inputs(predict);
+}
+
 void arb_client_inputs_make(struct arbiter_client *client, uint64_t now_ns)
 {
     struct arb_predict *predict = &client->predict;
@@ -145,9 +156,14 @@ void arb_client_inputs_make(struct arbiter_client *client, uint64_t now_ns)
         next = due;
     } else if (due > predict->newest_tick + client->config.resync_ticks) {
         /* A stall: what would have been pressed in it is past. */
-        arb_predict_drop_inputs(predict);
+        forget_inputs(client, due);
         client->statistics.resyncs++;
         next = due;
+    } else if (predict->newest_tick > due + client->config.resync_ticks) {
+        /* A stall of the server, which dropped the time: the ticks of these inputs are seconds
+         * away. The clock has counted the resync. */
+        forget_inputs(client, due);
+        next = due > predict->newest_tick ? due : predict->newest_tick + 1;
     }
     bool made = false;
     for (; next <= due; next++) {

@@ -155,6 +155,7 @@ void arb_predict_drop_inputs(struct arb_predict *predict)
     memset(predict->at_tick, 0, sizeof predict->at_tick);
     predict->acknowledged = predict->newest;
     predict->predicted_tick = predict->confirmed_tick;
+    predict->newest_tick = predict->confirmed_tick;
 }
 
 void arb_predict_no_state(struct arb_predict *predict)

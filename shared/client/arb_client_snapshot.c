@@ -58,6 +58,7 @@ static enum cause find_cause(const struct arbiter_client *client, const struct c
     const struct arb_client_snapshots *before = &client->snapshots;
     if (!before->has_own || commit->header.control != before->header.control ||
         !arb_key_equal(commit->header.controlled, before->header.controlled) ||
+        commit->tick <= before->resync_until ||
         (before->own_jump >= 0 && commit->own_jump >= 0 && commit->own_jump != before->own_jump)) {
         return CAUSE_JUMP;
     }

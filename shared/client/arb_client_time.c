@@ -30,11 +30,28 @@ static arb_fine one_way(uint64_t rtt_ns, uint32_t rate)
     return (arb_fine)(ticks * ARB_FINE_TICK);
 }
 
+/* Whether a server that stands at `latest` at most cannot be where the samples say. It loses time
+ * when it stalls and never gains any, so only that direction is proof; less than a quarter of a
+ * second may be ticks that it is about to catch up with. */
+static bool has_lost_time(const struct arb_time_sync *sync, arb_fine latest, uint64_t now_ns)
+{
+    const struct arb_time_sample *best = arb_time_sync_best(sync);
+    arb_fine estimate = 0;
+    if (!arb_time_sync_estimate(sync, now_ns, &estimate)) {
+        return false;
+    }
+    arb_fine slack = (arb_fine)sync->rate * ARB_FINE_TICK / 4;
+    return estimate - one_way(best->rtt_ns, sync->rate) > latest + slack;
+}
+
 void arb_time_sync_add(struct arb_time_sync *sync, arb_fine answered, uint64_t wait_ns,
                        uint64_t sent_ns, uint64_t received_ns)
 {
     uint64_t passed = received_ns > sent_ns ? received_ns - sent_ns : 0;
     uint64_t wait = wait_ns < passed ? wait_ns : passed;
+    if (has_lost_time(sync, answered + arb_fine_from_ns(passed - wait, sync->rate), received_ns)) {
+        sync->count = 0;
+    }
     struct arb_time_sample *sample = &sync->samples[sync->count % ARB_TIME_SAMPLES];
     sample->rtt_ns = passed - wait;
     sample->received_ns = received_ns;

@@ -26,7 +26,8 @@ struct arb_time_sample {
 
 struct arb_time_sync {
     uint32_t rate;  /* Hz */
-    uint32_t count; /* samples ever; the newest 8 are kept, sample i at i % 8 */
+    uint32_t count; /* samples since the start or the server's last stall; the newest 8 are kept,
+                       sample i at i % 8 */
     struct arb_time_sample samples[ARB_TIME_SAMPLES];
 };
 
@@ -34,7 +35,9 @@ void arb_time_sync_reset(struct arb_time_sync *sync, uint32_t rate);
 
 /* One answered ping: `answered` is the server's time when it answered, wait_ns how long the ping
  * had waited there by then; received_ns is when the answer arrived here, not when it was read.
- * Round trip = received - sent - wait; at_receipt = answered + ceil(rtt * rate / 2) ticks. */
+ * Round trip = received - sent - wait; at_receipt = answered + ceil(rtt * rate / 2) ticks. An
+ * answer that proves the server more than a quarter of a second behind the estimate (it stalled
+ * and dropped the time) makes all earlier samples void. */
 void arb_time_sync_add(struct arb_time_sync *sync, arb_fine answered, uint64_t wait_ns,
                        uint64_t sent_ns, uint64_t received_ns);
 

@@ -47,6 +47,45 @@ Test(client_life, stall_of_five_seconds_is_over_with_one_resync)
     fake_destroy(fake);
 }
 
+static void check_server_stall(uint64_t stall_us)
+{
+    struct fake_server *fake = fake_create(&(struct fake_options){
+        .seed = 26, .up = {.delay_us = 30000}, .down = {.delay_us = 30000}, .movers = 2});
+    struct arbiter_client *client = fake_join(fake);
+    struct walker walker = walker_open(fake, 10);
+    fake_run(fake, client, 5 * S, 60, walker_walk, &walker);
+    uint64_t end = 5 * S + stall_us;
+    for (uint64_t now = 5 * S; now < end; now += S / 60) {
+        struct arbiter_view view;
+        arb_simnet_advance(fake->sim, now);
+        arbiter_client_poll(client, now * 1000);
+        arbiter_client_sample(client, now * 1000, &view);
+        walker_walk(&walker, client, &view);
+    }
+    fake->start_us += stall_us;
+    fake_run(fake, client, end + S, 60, walker_walk, &walker);
+    uint32_t starved = fake->counts.inputs_starved, consumed = fake->counts.inputs_consumed;
+    cr_assert_lt(starved, 60, "%u", starved);
+    fake_run(fake, client, end + 6 * S, 60, walker_walk, &walker);
+    cr_assert_eq(fake->counts.inputs_starved, starved, "%u", fake->counts.inputs_starved - starved);
+    cr_assert_gt(fake->counts.inputs_consumed, consumed + 290);
+    struct arbiter_statistics now = fake_figures(client);
+    cr_assert_eq(now.resyncs, 1);
+    cr_assert_lt(now.lead_ticks, 9.0F, "%f", (double)now.lead_ticks);
+    cr_assert_eq(now.corrections.count, 0, "what it forgot at the resync is a known cause");
+    walker_close(&walker);
+    arbiter_client_destroy(client);
+    fake_destroy(fake);
+}
+
+Test(client_life, server_that_stalled_and_dropped_the_time_is_steered_again_at_once)
+{
+    static const uint64_t stalls_us[] = {S / 2, S, 2 * S, 5 * S};
+    for (size_t i = 0; i < sizeof stalls_us / sizeof stalls_us[0]; i++) {
+        check_server_stall(stalls_us[i]);
+    }
+}
+
 Test(client_life, other_version_is_refused_with_both_named)
 {
     struct fake_server *fake = fake_create(&(struct fake_options){.seed = 26});

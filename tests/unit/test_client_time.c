@@ -66,6 +66,29 @@ Test(client_time, smallest_round_trip_of_eight_wins_and_the_newer_on_a_tie)
     cr_assert_eq(arb_time_sync_best(&sync)->rtt_ns, 50 * MS, "only eight are kept");
 }
 
+Test(client_time, server_that_lost_time_is_believed_with_its_first_answer)
+{
+    struct arb_time_sync sync;
+    arb_fine estimate = 0;
+    arb_time_sync_reset(&sync, 60);
+    for (uint64_t i = 0; i < 8; i++) {
+        arb_time_sync_add(&sync, (arb_fine)(60 * i) * TICK, 0, i * S, i * S + 20 * MS);
+    }
+    /* 200 ms may still be caught up with: the shorter round trip goes on to count. */
+    arb_time_sync_add(&sync, (60 * 8 - 12) * TICK, 0, 8 * S, 8 * S + 40 * MS);
+    cr_assert_eq(arb_time_sync_best(&sync)->rtt_ns, 20 * MS);
+    /* An old answer that was under way for a second proves nothing. */
+    arb_time_sync_add(&sync, (60 * 8 - 12) * TICK, 0, 8 * S, 9 * S);
+    cr_assert_eq(arb_time_sync_best(&sync)->rtt_ns, 20 * MS);
+    /* Five seconds were dropped; the round trip is longer than those before. */
+    arb_time_sync_add(&sync, (60 * 14 - 300) * TICK, 0, 14 * S, 14 * S + 30 * MS);
+    cr_assert(arb_time_sync_estimate(&sync, 14 * S + 30 * MS, &estimate));
+    cr_assert_eq(estimate, (60 * 14 - 300 + 1) * TICK, "%f", (double)estimate / (double)TICK);
+    /* A server ahead of the estimate is no such proof: the smallest round trip decides. */
+    arb_time_sync_add(&sync, 60 * 16 * TICK, 0, 15 * S, 15 * S + 50 * MS);
+    cr_assert_eq(arb_time_sync_best(&sync)->rtt_ns, 30 * MS);
+}
+
 Test(client_time, elapsed_time_does_not_overflow_in_a_year)
 {
     cr_assert_eq(arb_fine_from_ns(365ULL * 86400 * S, 128), 365LL * 86400 * 128 * TICK);
