@@ -15,10 +15,11 @@ FROM ${BASE}
 RUN apt-get update -q \
     && apt-get install -y -q --no-install-recommends libuv1 libcjson1 \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --no-create-home --shell /usr/sbin/nologin arbiter
+    && useradd --system --home-dir /var/lib/arbiter --create-home --shell /usr/sbin/nologin arbiter
 COPY --from=build /opt/arbiter /usr/local
 USER arbiter
-WORKDIR /usr/local/share/arbiter
-EXPOSE 7777/udp
+# Results are written here.
+WORKDIR /var/lib/arbiter
+EXPOSE 40000/udp
 ENTRYPOINT ["/usr/local/bin/arbiterd"]
 CMD ["--config", "/usr/local/share/arbiter/config/arena.json"]

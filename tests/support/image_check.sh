@@ -40,11 +40,11 @@ run arbiterd --version
 run arbiterd --config /usr/local/share/arbiter/config/arena.json --check-config
 echo "image: playing a match"
 run sh -c '
-    arbiterd --config config/arena.json --set net.port=45123 --set match.min_players=2 --set match.duration_s=3 \
-        --set match.countdown_s=1 --set match.result_path=/tmp/result.json &
+    arbiterd --config /usr/local/share/arbiter/config/arena.json --set net.port=45123 --set match.min_players=2 \
+        --set match.duration_s=3 --set match.countdown_s=1 &
     server=$!
     sleep 1
     arbiter-bots --connect 127.0.0.1:45123 --count 2 --policy aim --seed 1 --duration 10 --report json >/dev/null
-    wait $server && grep -q end_reason /tmp/result.json' 2>"$work/log" || { tail -n 20 "$work/log"; exit 1; }
+    wait $server && grep -q end_reason /var/lib/arbiter/arena_result.json' 2>"$work/log" || { tail -n 20 "$work/log"; exit 1; }
 size=$(image images --format '{{.Size}}' localhost/arbiter)
 echo "image: works, $size with its base"
