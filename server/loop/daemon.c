@@ -56,6 +56,21 @@ static const void *params_of(const struct config *config)
     return NULL;
 }
 
+/* What the mode says of its numbers and of the map, and whether it has the teams that are asked
+ * for. */
+static bool check_mode(const struct config *config, const struct map *map, char *sentence,
+                       size_t sentence_bytes)
+{
+    const struct rules *rules = rules_of(config);
+    if (config->match.teams != 0 && !rules->teams) {
+        snprintf(sentence, sentence_bytes, "match.teams is %d: mode %s has no teams; allowed: 0",
+                 config->match.teams, rules->name);
+        return false;
+    }
+    return rules->check(params_of(config), (uint32_t)config->match.tick_rate,
+                        (uint32_t)config->match.max_players, map, sentence, sentence_bytes);
+}
+
 enum arb_result loop_check(const struct config *config, struct arb_arena *arena, struct map *map,
                            char error[LOOP_ERROR_BYTES])
 {
@@ -66,10 +81,7 @@ enum arb_result loop_check(const struct config *config, struct arb_arena *arena,
         memcpy(error, found.text, sizeof found.text);
         return result;
     }
-    bool good = rules_of(config)->check(params_of(config), (uint32_t)config->match.tick_rate,
-                                        (uint32_t)config->match.max_players, map, sentence,
-                                        sizeof sentence);
-    if (good) return ARB_OK;
+    if (check_mode(config, map, sentence, sizeof sentence)) return ARB_OK;
     config_explain(config, sentence, &found);
     memcpy(error, found.text, sizeof found.text);
     return ARB_CONFIG;

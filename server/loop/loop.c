@@ -30,7 +30,7 @@ struct loop {
     struct loop_options options;
     uv_loop_t uv;
     uv_poll_t socket;
-    uv_signal_t terminate, interrupt;
+    uv_signal_t terminate, interrupt, hangup;
     struct loop_timer *timer;
     struct scheduler scheduler;
     struct loop_report *report;
@@ -256,12 +256,15 @@ static int open_handles(struct loop *loop)
     int error = uv_poll_init(uv, &loop->socket, fd);
     if (error == 0) error = uv_signal_init(uv, &loop->terminate);
     if (error == 0) error = uv_signal_init(uv, &loop->interrupt);
+    if (error == 0) error = uv_signal_init(uv, &loop->hangup);
     if (error == 0) loop->timer = loop_timer_create(uv, on_due, loop, &error);
     loop->socket.data = loop;
     loop->terminate.data = loop;
     loop->interrupt.data = loop;
+    loop->hangup.data = loop;
     if (error == 0) error = uv_signal_start(&loop->terminate, on_signal, SIGTERM);
     if (error == 0) error = uv_signal_start(&loop->interrupt, on_signal, SIGINT);
+    if (error == 0) error = uv_signal_start(&loop->hangup, on_signal, SIGHUP);
     if (error == 0) error = uv_poll_start(&loop->socket, UV_READABLE, on_readable);
     return error;
 }
@@ -308,6 +311,7 @@ void loop_destroy(struct loop *loop)
     uv_close((uv_handle_t *)&loop->socket, NULL);
     uv_close((uv_handle_t *)&loop->terminate, NULL);
     uv_close((uv_handle_t *)&loop->interrupt, NULL);
+    uv_close((uv_handle_t *)&loop->hangup, NULL);
     loop_timer_destroy(loop->timer);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     int failed = uv_loop_close(&loop->uv);

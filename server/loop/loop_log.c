@@ -43,8 +43,9 @@ void loop_log_notice(void *observer, const struct net_notice *notice)
         ops_log(OPS_INFO, "session_ended", session, epoch);
         break;
     case NET_REFUSED:
-        ops_log(OPS_INFO, "refused", session, epoch, from,
-                OPS_TEXT("reason", refusal_text(notice->reason)));
+        /* At the end of a match everybody is told that it is over: no news. */
+        ops_log(notice->reason == ARB_REFUSED_ENDED ? OPS_DEBUG : OPS_INFO, "refused", session,
+                epoch, from, OPS_TEXT("reason", refusal_text(notice->reason)));
         break;
     case NET_CUT_SILENT:
         ops_log(OPS_INFO, "cut_silent", session, epoch);

@@ -67,6 +67,8 @@ class Config(daemon.Case):
                             "interest.retain_m=40"], "interest.")
         self.check_refused(["--config", daemon.ARENA, "--set",
                             "snapshot.chunk_payload_bytes=8000"], "snapshot.chunk_payload_bytes")
+        serpent = daemon.TOP / "config" / "serpent.json"
+        self.check_refused(["--config", serpent, "--set", "match.teams=2"], "match.teams", "allowed: 0")
 
 
 if __name__ == "__main__":
