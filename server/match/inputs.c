@@ -59,6 +59,11 @@ void inputs_add_late(struct match *match, uint16_t slot, const struct arb_input 
     const struct match_observer *observer = &match->observer;
     if (observer->late != NULL) observer->late(observer->owner, slot, input, control);
     seat->counts.inputs_late++;
+    if (player->last.sequence == 0) {
+        /* Of a session that nothing was applied of yet: when its tick went by, nobody knew. */
+        seat->counts.inputs_starved += within_match(match, input->target_tick);
+        player->starved_ticks++;
+    }
     seat->buffer.late_sequence = input->sequence;
     if (now - input->target_tick <= (arb_tick)match->config.input_buffer_ticks) {
         if (within_match(match, input->target_tick)) count_edges(&seat->counts, input->edges);

@@ -58,14 +58,17 @@ static enum cause find_cause(const struct arbiter_client *client, const struct c
     const struct arb_client_snapshots *before = &client->snapshots;
     if (!before->has_own || commit->header.control != before->header.control ||
         !arb_key_equal(commit->header.controlled, before->header.controlled) ||
-        commit->tick <= before->resync_until ||
+        before->tick < before->resync_until ||
         (before->own_jump >= 0 && commit->own_jump >= 0 && commit->own_jump != before->own_jump)) {
         return CAUSE_JUMP;
     }
     if (commit->own_part.outside_changes != before->own_part.outside_changes) {
         return CAUSE_OUTSIDE;
     }
-    if (commit->own_part.starved_ticks != before->own_part.starved_ticks) {
+    /* The input for that tick was not there, though the server may not know that there was one. */
+    const struct arb_pending *due = arb_predict_at(&client->predict, commit->tick);
+    if (commit->own_part.starved_ticks != before->own_part.starved_ticks ||
+        (due != NULL && due->input.sequence > commit->consumed)) {
         return CAUSE_STARVED;
     }
     return CAUSE_NONE;

@@ -78,6 +78,25 @@ Test(match_inputs, nothing_is_starved_before_the_first_input)
     cr_assert_eq(counts(0).inputs_starved, 0);
 }
 
+Test(match_inputs, first_inputs_that_come_late_were_missing_in_their_ticks)
+{
+    open_match();
+    join_live();
+    tick();
+    tick();
+    struct arb_input_packet *inputs = packet(0, player(0)->control);
+    add_input(inputs, 1, match_tick(match) - 2);
+    add_input(inputs, 2, match_tick(match) - 1);
+    add_input(inputs, 3, match_tick(match));
+    tick();
+    cr_assert_eq(counts(0).inputs_starved, 2);
+    cr_assert_eq(player(0)->starved_ticks, 2);
+    inputs = packet(0, player(0)->control);
+    add_input(inputs, 4, match_tick(match) - 1);
+    tick();
+    cr_assert_eq(player(0)->starved_ticks, 3, "counted once, as it went by");
+}
+
 Test(match_inputs, a_late_press_goes_once_into_the_next_input)
 {
     open_match();

@@ -42,6 +42,7 @@ enum sim_fault {
     X(entity_state, "what a client has of a tick is what the server published of it")              \
     X(own_state, "the own state in a snapshot is the server's, bit for bit")                       \
     X(prediction, "an undisturbed prediction equals the server's result, bit for bit")             \
+    X(corrections, "every correction of a prediction has a cause that is known")                   \
     X(inputs, "each input is applied at most once, in order, on its tick, as it was made")         \
     X(edges, "a press is neither doubled nor lost while its input came in time")                   \
     X(visible_sets, "who sees what equals a search of everything")                                 \

@@ -314,6 +314,7 @@ void sim_checks_after_frame(struct sim *sim, struct sim_player *player,
     recognise(checks, player);
     sim_frames_look(checks, player, view);
     sim_inputs_made(checks, player);
+    sim_corrections_look(checks, player);
     sim_events_look(checks, player, view);
     sim_views_look(checks, player, view);
     sim_progress_look(checks, player);

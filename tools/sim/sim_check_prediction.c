@@ -1,7 +1,7 @@
-/* prediction: the client's state of a tick that it predicted from the server's word of an earlier
- * one, against the server's own result of that tick. Only where nothing else had a hand in it since
- * that word: no input was missing, nothing from outside changed the own state, the character is the
- * same, and the client did not forget inputs after a stall. */
+/* prediction, corrections. The first: the client's state of a tick that it predicted from the
+ * server's word of an earlier one, against the server's own result of that tick. Only where nothing
+ * else had a hand in it since that word: no input was missing, nothing from outside changed the own
+ * state, the character is the same, and the client did not forget inputs after a stall. */
 #include "tools/sim/sim_checks.h"
 
 #include <string.h>
@@ -54,4 +54,17 @@ void sim_prediction_look(struct sim_checks *checks)
     for (uint32_t i = 0; i < checks->sim->player_count; i++) {
         check_prediction(checks, &checks->sim->players[i], published);
     }
+}
+
+void sim_corrections_look(struct sim_checks *checks, const struct sim_player *player)
+{
+    struct sim_witness *witness = &checks->witnesses[player->index];
+    const struct arbiter_corrections *corrections = &player->client->statistics.corrections;
+    if (corrections->count != witness->corrections) {
+        sim_violated(checks, SIM_INVARIANT_corrections,
+                     "client %u corrected its prediction of tick %llu for no known cause",
+                     player->index,
+                     (unsigned long long)(player->client->snapshots.tick + witness->base));
+    }
+    witness->corrections = corrections->count;
 }

@@ -4,7 +4,7 @@
  * compares), in the file that its row names:
  *
  * entity_life, entity_state, own_state   sim_check_frames.c
- * prediction                             sim_check_prediction.c
+ * prediction, corrections                sim_check_prediction.c
  * inputs, edges                          sim_check_inputs.c
  * visible_sets                           sim_check_visible.c
  * events                                 sim_check_events.c
@@ -113,6 +113,7 @@ struct sim_witness {
     uint64_t resyncs;
     arb_tick forgotten_tick;  /* newest target of inputs that it dropped in a resync */
     uint16_t collected, held; /* presses since the last input was made */
+    uint32_t corrections;
     /* view */
     arb_fine view_at;
     uint64_t drawn; /* 1/256 ticks */
@@ -177,6 +178,7 @@ void sim_frames_look(struct sim_checks *checks, struct sim_player *player,
                      const struct arbiter_view *view);
 
 void sim_prediction_look(struct sim_checks *checks);
+void sim_corrections_look(struct sim_checks *checks, const struct sim_player *player);
 
 void sim_inputs_made(struct sim_checks *checks, struct sim_player *player);
 void sim_inputs_taken(struct sim_checks *checks, const struct port_message *message);
