@@ -33,7 +33,7 @@ static int shrink(const struct sim_command *command)
         fprintf(stderr, "arbiter-sim: that run does not fail\n");
         return outcome.status;
     }
-    struct sim_command smaller = sim_shrink(command);
+    struct sim_command smaller = sim_shrink(command, sim_command_try);
     sim_command_print(&smaller, stdout);
     printf("\n");
     fflush(stdout);

@@ -264,11 +264,12 @@ void sim_checks_connection(struct sim *sim, struct sim_player *player)
     if (sim->checks == NULL) return;
     struct sim_witness *witness = &sim->checks->witnesses[player->index];
     uint16_t *generations = witness->generations;
+    uint64_t heard_us = witness->heard_us; /* trying again is not hearing */
     memset(witness, 0, sizeof *witness);
     memset(generations, 0, sim->checks->entities * sizeof *generations);
     witness->generations = generations;
     witness->session = UINT16_MAX;
-    witness->heard_us = sim->now_us;
+    witness->heard_us = player->connection == 0 ? sim->now_us : heard_us;
 }
 
 static void recognise(struct sim_checks *checks, struct sim_player *player)

@@ -248,6 +248,18 @@ static void choose_match(struct choices *choices, const struct sim_command *comm
     }
 }
 
+static bool has_policy(const char *text)
+{
+    char error[256];
+    struct bot_policy *policy = bot_policy_create(text, error, sizeof error);
+    if (policy == NULL) {
+        fprintf(stderr, "arbiter-sim: %s\n", error);
+        return false;
+    }
+    bot_policy_destroy(policy);
+    return true;
+}
+
 static struct sim *create(const struct sim_command *command, const struct profile *profile)
 {
     enum { FRAME_JITTER_US = 1500 };
@@ -296,6 +308,7 @@ struct sim_outcome sim_command_run(const struct sim_command *command, FILE *repo
 {
     struct profile *profile = NULL;
     struct profile_error error;
+    if (!has_policy(command->policy)) return (struct sim_outcome){.status = SIM_EXIT_ARGUMENTS};
     if (profile_load(command->profile, command->seed, &profile, &error) != ARB_OK) {
         fprintf(stderr, "arbiter-sim: %s\n", error.text);
         return (struct sim_outcome){.status = SIM_EXIT_PROFILE};

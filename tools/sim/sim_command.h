@@ -51,12 +51,14 @@ struct sim_outcome sim_command_run(const struct sim_command *command, FILE *repo
 /* The command as a line for a shell, without a newline. */
 void sim_command_print(const struct sim_command *command, FILE *out);
 
-/* A smaller command that fails like the given one does, which must fail. Runs in processes of its
- * own, so that a failed assertion counts as well. */
-struct sim_command sim_shrink(const struct sim_command *command);
-
-/* Runs in a process of its own; a signal (a failed assertion) is a violation. */
+/* One run in a process of its own: one that ends by a signal (a failed assertion) is a violation.
+ */
 struct sim_outcome sim_command_try(const struct sim_command *command);
+
+/* A smaller command that fails as well as the given one, which must fail, as `try` (for arbiter-sim
+ * sim_command_try) says. */
+struct sim_command sim_shrink(const struct sim_command *command,
+                              struct sim_outcome (*try)(const struct sim_command *command));
 
 /* sim_report.c */
 void sim_report_print(FILE *out, const struct sim_command *command, const struct sim *sim);

@@ -34,76 +34,75 @@ struct sim_outcome sim_command_try(const struct sim_command *command)
     return outcome;
 }
 
-static bool fails(const struct sim_command *command, struct sim_outcome *outcome)
-{
-    *outcome = sim_command_try(command);
-    return outcome->status == SIM_EXIT_VIOLATION;
-}
+struct search {
+    struct sim_outcome (*try)(const struct sim_command *command);
+    struct sim_command best;
+};
 
-static bool keep_if_it_fails(struct sim_command *best, const struct sim_command *smaller,
-                             struct sim_outcome *outcome)
+static bool keep_if_it_fails(struct search *search, const struct sim_command *smaller)
 {
-    if (!fails(smaller, outcome)) return false;
-    *best = *smaller;
-    if (outcome->first_ticks > 0 && outcome->first_ticks < best->ticks) {
-        best->ticks = outcome->first_ticks;
+    struct sim_outcome outcome = search->try(smaller);
+    if (outcome.status != SIM_EXIT_VIOLATION) return false;
+    search->best = *smaller;
+    if (outcome.first_ticks > 0 && outcome.first_ticks < smaller->ticks) {
+        search->best.ticks = outcome.first_ticks;
     }
     return true;
 }
 
-static bool fewer_ticks(struct sim_command *best)
+/* The first violation says how many are enough; a failed assertion says nothing. */
+static bool fewer_ticks(struct search *search)
 {
-    struct sim_outcome outcome;
-    struct sim_command smaller = *best;
     bool any = false;
-    while (smaller.ticks > 1) {
-        smaller.ticks = smaller.ticks / 2;
-        if (!keep_if_it_fails(best, &smaller, &outcome)) break;
-        any = true;
-        smaller.ticks = best->ticks;
-    }
-    return any;
-}
-
-static bool fewer_faults(struct sim_command *best)
-{
-    struct sim_outcome outcome;
-    bool any = false;
-    for (int fault = 0; fault < SIM_FAULTS; fault++) {
-        struct sim_command smaller = *best;
-        smaller.faults &= ~(1U << fault);
-        if (smaller.faults != best->faults) any |= keep_if_it_fails(best, &smaller, &outcome);
-    }
-    return any;
-}
-
-static bool fewer_clients(struct sim_command *best)
-{
-    struct sim_outcome outcome;
-    bool any = false;
-    for (uint32_t less = best->clients / 2; less > 0;) {
-        struct sim_command smaller = *best;
-        smaller.clients -= less;
-        if (smaller.clients > 0 && keep_if_it_fails(best, &smaller, &outcome)) {
+    for (uint64_t less = search->best.ticks / 2; less > 0;) {
+        struct sim_command smaller = search->best;
+        smaller.ticks -= less;
+        if (smaller.ticks > 0 && keep_if_it_fails(search, &smaller)) {
             any = true;
         } else {
             less /= 2;
         }
-        if (less >= best->clients) less = best->clients / 2;
+        if (less >= search->best.ticks) less = search->best.ticks / 2;
     }
     return any;
 }
 
-struct sim_command sim_shrink(const struct sim_command *command)
+static bool fewer_faults(struct search *search)
 {
-    struct sim_command best = *command;
-    struct sim_outcome outcome;
-    if (!keep_if_it_fails(&best, command, &outcome)) return best;
-    bool any = true;
-    while (any) {
-        any = fewer_faults(&best);
-        any |= fewer_clients(&best);
-        any |= fewer_ticks(&best);
+    bool any = false;
+    for (int fault = 0; fault < SIM_FAULTS; fault++) {
+        struct sim_command smaller = search->best;
+        smaller.faults &= ~(1U << fault);
+        if (smaller.faults != search->best.faults) any |= keep_if_it_fails(search, &smaller);
     }
-    return best;
+    return any;
+}
+
+static bool fewer_clients(struct search *search)
+{
+    bool any = false;
+    for (uint32_t less = search->best.clients / 2; less > 0;) {
+        struct sim_command smaller = search->best;
+        smaller.clients -= less;
+        if (smaller.clients > 0 && keep_if_it_fails(search, &smaller)) {
+            any = true;
+        } else {
+            less /= 2;
+        }
+        if (less >= search->best.clients) less = search->best.clients / 2;
+    }
+    return any;
+}
+
+struct sim_command sim_shrink(const struct sim_command *command,
+                              struct sim_outcome (*try)(const struct sim_command *command))
+{
+    struct search search = {.try = try, .best = *command};
+    bool any = keep_if_it_fails(&search, command);
+    while (any) {
+        any = fewer_faults(&search);
+        any |= fewer_clients(&search);
+        any |= fewer_ticks(&search);
+    }
+    return search.best;
 }
