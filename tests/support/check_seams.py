@@ -28,11 +28,12 @@ OUTSIDE = {
 }
 
 FORBIDDEN = {
-    "time", "gettimeofday", "clock", "clock_gettime", "timespec_get", "nanosleep", "clock_nanosleep", "usleep", "sleep",
-    "localtime", "localtime_r", "gmtime", "gmtime_r",
+    "time", "gettimeofday", "clock", "clock_gettime", "timespec_get", "nanosleep", "clock_nanosleep", "usleep",
+    "sleep", "localtime", "localtime_r", "gmtime", "gmtime_r",
     "rand", "rand_r", "random", "drand48", "getrandom", "getentropy", "arc4random",
     "socket", "bind", "connect", "sendto", "recvfrom", "sendmsg", "recvmsg", "sendmmsg", "recvmmsg", "poll", "select",
-    "open", "open64", "openat", "fopen", "fopen64", "getenv", "secure_getenv", "getaddrinfo", "getpid", "fork", "pthread_create",
+    "open", "open64", "openat", "fopen", "fopen64", "getenv", "secure_getenv", "getaddrinfo", "getpid", "fork",
+    "pthread_create",
 }
 
 
