@@ -8,7 +8,7 @@ enum {
     TIMEOUT_DEFAULT_MS = 10000,
     WAITING_BYTES_MAX = 1024 * 1024, /* received by ENet, not yet ours; per peer */
     ROUNDS_MAX = 4096,               /* of one service; each takes an event or reads */
-    CLOCK_START_MS = 1000,
+    CLOCK_START_DEFAULT_MS = 1000,
 };
 
 /* ---- life ---- */
@@ -18,6 +18,7 @@ static struct arb_net_options with_defaults(const struct arb_net_options *option
     struct arb_net_options full = *options;
     if (full.reliable_bytes_max == 0) full.reliable_bytes_max = RELIABLE_BYTES_DEFAULT;
     if (full.timeout_ms == 0) full.timeout_ms = TIMEOUT_DEFAULT_MS;
+    if (full.clock_start_ms == 0) full.clock_start_ms = CLOCK_START_DEFAULT_MS;
     return full;
 }
 
@@ -41,7 +42,7 @@ struct arb_net *arb_net_create(struct arb_carrier *carrier, const struct arb_net
     net->carrier = carrier;
     net->options = with_defaults(options);
     net->now_ns = now_ns;
-    net->enet_ns = CLOCK_START_MS * 1000000ULL;
+    net->enet_ns = net->options.clock_start_ms * 1000000ULL;
     net->arrived_slot = ARB_NET_NOWHERE;
     net->half_open_max = carrier->is_client ? 0 : options->peer_capacity / 4 + 4;
     net->slot_count = options->peer_capacity + net->half_open_max;

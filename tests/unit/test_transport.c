@@ -108,13 +108,13 @@ static void take_in_order(struct arb_net *net, uint32_t *next)
     }
 }
 
-Test(transport, reliable_arrives_once_and_in_order_over_a_bad_link)
+static void check_reliable(uint32_t clock_start_ms)
 {
     enum { MESSAGES = 1500 };
     struct rig rig;
-    rig_start(&rig, 3, 4, (struct arb_net_options){.timeout_ms = 60000});
-    struct arb_net *client =
-        rig_add_client(&rig, bad_link, (struct arb_net_options){.timeout_ms = 60000});
+    struct arb_net_options options = {.timeout_ms = 60000, .clock_start_ms = clock_start_ms};
+    rig_start(&rig, 3, 4, options);
+    struct arb_net *client = rig_add_client(&rig, bad_link, options);
     rig_connect(&rig, 0);
     uint32_t sent = 0, up = 0, down = 0;
     for (int i = 0; i < 8000 && (up < MESSAGES || down < MESSAGES); i++) {
@@ -134,6 +134,12 @@ Test(transport, reliable_arrives_once_and_in_order_over_a_bad_link)
     cr_assert_gt(arb_simnet_counters(rig.sim)->duplicated, 500);
     cr_assert_gt(arb_simnet_counters(rig.sim)->reordered, 500);
     rig_stop(&rig);
+}
+
+Test(transport, reliable_arrives_once_and_in_order_over_a_bad_link)
+{
+    check_reliable(0);
+    check_reliable(0U - 30000); /* the clock of 32 bits ends in the midst of it */
 }
 
 Test(transport, unsequenced_is_never_doubled_and_keeps_its_bytes)
@@ -341,12 +347,12 @@ Test(transport, a_stall_of_forty_seconds_drops_nobody)
     rig_stop(&rig);
 }
 
-Test(transport, silence_ends_a_connection_after_the_timeout)
+static void check_silence(uint32_t clock_start_ms)
 {
     struct rig rig;
-    rig_start(&rig, 10, 4, (struct arb_net_options){.timeout_ms = 3000});
-    struct arb_net *client =
-        rig_add_client(&rig, near_link, (struct arb_net_options){.timeout_ms = 3000});
+    struct arb_net_options options = {.timeout_ms = 3000, .clock_start_ms = clock_start_ms};
+    rig_start(&rig, 10, 4, options);
+    struct arb_net *client = rig_add_client(&rig, near_link, options);
     rig_connect(&rig, 0);
     struct arb_net_event event;
     for (int i = 0; i < 600; i++) { /* idle, but not silent: ENet pings */
@@ -377,6 +383,20 @@ Test(transport, silence_ends_a_connection_after_the_timeout)
     }
     cr_assert(failed, "connecting to nobody ends too");
     rig_stop(&rig);
+}
+
+Test(transport, silence_ends_a_connection_after_the_timeout)
+{
+    check_silence(0);
+}
+
+/* 10 s of pings, 5 s of silence, up to 5 s of connecting: the clock ends in each of them once. */
+Test(transport, the_end_of_the_clock_of_32_bits_passes_unnoticed)
+{
+    static const uint32_t before_ms[] = {1, 20, 5000, 9999, 11000, 12500, 13000, 15500, 17000};
+    for (size_t i = 0; i < sizeof before_ms / sizeof before_ms[0]; i++) {
+        check_silence(0U - before_ms[i]);
+    }
 }
 
 Test(transport, places_are_reused_with_the_next_epoch_only_after_the_end_was_taken)

@@ -84,8 +84,8 @@ static bool load(struct sim *sim, struct config_error *error)
     return false;
 }
 
-/* Everybody's clock began at another time, up to 50 days ago: the milliseconds of some pass 2^32
- * during the run. */
+/* Everybody's clock began at another time, up to 50 days ago; for one in three the milliseconds
+ * pass 2^32 soon. */
 static void set_clocks(struct sim *sim)
 {
     struct arb_rng rng;
@@ -94,8 +94,9 @@ static void set_clocks(struct sim *sim)
         struct sim_clock *clock = i == 0 ? &sim->server_clock : &sim->players[i - 1].clock;
         *clock = (struct sim_clock){.local_ns = sim->now_us * 1000, .at_us = sim->now_us};
         if (sim->options.own_clocks) {
-            uint64_t days_us = (uint64_t)arb_rng_below(&rng, 4294967) * 1000000;
-            clock->local_ns = (days_us + arb_rng_below(&rng, 1000000)) * 1000;
+            bool is_near = arb_rng_below(&rng, 3) == 0;
+            uint64_t ms = 1 + arb_rng_below(&rng, is_near ? 30000 : UINT32_MAX);
+            clock->local_ns = ((UINT64_C(1) << 32) - ms) * 1000000 + arb_rng_below(&rng, 1000000);
         }
     }
 }
@@ -113,7 +114,8 @@ static void open_server(struct sim *sim)
         arb_net_create(sim->carrier,
                        &(struct arb_net_options){.peer_capacity = sim->sessions,
                                                  .seed = (uint32_t)sim->options.seed,
-                                                 .full_queue_data = ARB_REFUSED_KICKED},
+                                                 .full_queue_data = ARB_REFUSED_KICKED,
+                                                 .clock_start_ms = (uint32_t)(now_ns / 1000000)},
                        now_ns);
     ARB_ASSERT(transport != NULL);
     sim->net = net_create(&sim->arena,

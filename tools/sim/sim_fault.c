@@ -100,7 +100,8 @@ static void begin_half_open(struct sim *sim, struct arb_rng *rng)
         count--;
         uint64_t now_ns = sim->now_us * 1000;
         struct arb_carrier *carrier = arb_simnet_connect(sim->network, sim->carrier, link, link);
-        struct arb_net_options options = {.peer_capacity = 1, .seed = arb_rng_next(rng)};
+        struct arb_net_options options = {
+            .peer_capacity = 1, .seed = arb_rng_next(rng), .clock_start_ms = arb_rng_next(rng)};
         stranger->net = arb_net_create(carrier, &options, now_ns);
         ARB_ASSERT(stranger->net != NULL);
         bool begun = arb_net_connect(stranger->net, now_ns);
