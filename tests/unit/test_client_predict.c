@@ -157,6 +157,11 @@ Test(client_predict, server_that_agrees_changes_nothing)
     struct arb_own newest = scene.predict.states[110 % ARB_PREDICT_TICKS];
     cr_assert_eq(arb_predict_confirm(&scene.predict, 106, &result, 1, 6), ARB_PREDICT_SAME);
     cr_assert_arr_eq(&scene.predict.states[110 % ARB_PREDICT_TICKS], &newest, sizeof newest);
+    struct arb_own other = result;
+    other.reserve[2]++;
+    cr_assert_eq(arb_predict_confirm(&scene.predict, 106, &other, 1, 6), ARB_PREDICT_DIFFERS,
+                 "whatever of it differs");
+    cr_assert_eq(scene.predict.states[110 % ARB_PREDICT_TICKS].reserve[2], 1);
     result.x += 0.25F;
     cr_assert_eq(arb_predict_confirm(&scene.predict, 106, &result, 1, 6), ARB_PREDICT_DIFFERS);
     struct arb_own moved = scene.predict.states[110 % ARB_PREDICT_TICKS];

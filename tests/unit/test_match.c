@@ -162,6 +162,49 @@ Test(match, a_slot_is_given_away_until_the_result_has_no_line_left)
     free(result);
 }
 
+/* The winner that everyone is told of. */
+static uint16_t winner_of(int32_t a, int32_t b, int32_t c)
+{
+    uint16_t winner = 0;
+    uint32_t told = 0;
+    open_match();
+    for (uint16_t session = 0; session < 3; session++) {
+        say(PORT_JOIN, session);
+    }
+    tick();
+    tick();
+    match->world.players[0].score = a;
+    match->world.players[1].score = b;
+    match->world.players[2].score = c;
+    match_abort(match, ARB_END_ABORTED);
+    tick();
+    for (uint32_t i = 0; i < sent_count; i++) {
+        if (sent[i].type == ARB_MESSAGE_EVENT && sent[i].event.kind == ARB_EVENT_RESULT) {
+            winner = sent[i].event.result.winner_slot;
+            told++;
+        }
+    }
+    cr_assert_eq(told, 3);
+    close_match();
+    return winner;
+}
+
+Test(match, the_best_wins_and_of_equals_nobody)
+{
+    static const struct {
+        int32_t scores[3];
+        uint16_t winner;
+    } rows[] = {
+        {{3, 1, 1}, 0},           {{1, 3, 2}, 1},           {{1, 1, 3}, 2},
+        {{3, 3, 1}, ARB_NO_SLOT}, {{3, 1, 3}, ARB_NO_SLOT}, {{0, 2, 2}, ARB_NO_SLOT},
+        {{0, 0, 0}, ARB_NO_SLOT}, {{2, 2, 3}, 2},           {{-1, -2, -2}, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const int32_t *scores = rows[i].scores;
+        cr_assert_eq(winner_of(scores[0], scores[1], scores[2]), rows[i].winner, "row %zu", i);
+    }
+}
+
 Test(match, the_points_of_those_who_left_are_their_teams)
 {
     config.teams = 2;

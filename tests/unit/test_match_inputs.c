@@ -201,6 +201,40 @@ Test(match_inputs, of_two_late_presses_of_a_button_the_first_is_carried)
     cr_assert_eq(player(0)->values[0], 1, "one shot");
 }
 
+Test(match_inputs, a_late_press_for_another_character_is_counted_and_not_carried)
+{
+    for (int difference = -1; difference <= 1; difference += 2) {
+        open_match();
+        join_live();
+        add_input(packet(0, player(0)->control), 1, match_tick(match));
+        tick();
+        tick();
+        uint8_t other = (uint8_t)(player(0)->control + difference);
+        add_input(packet(0, other), 2, match_tick(match) - 1)->edges = ARB_BUTTON_FIRE;
+        add_input(packet(0, player(0)->control), 3, match_tick(match));
+        tick();
+        cr_assert_eq(counts(0).inputs_late, 1);
+        cr_assert_eq(counts(0).edges[0], 1);
+        cr_assert_eq(player(0)->carried_edges, 0);
+        cr_assert_eq(player(0)->values[0], 0, "no shot of this one");
+        close_match();
+    }
+}
+
+Test(match_inputs, an_input_is_done_once_also_when_its_place_in_the_buffer_comes_round)
+{
+    open_match();
+    join_live();
+    struct arb_input *input = add_input(packet(0, player(0)->control), 1, match_tick(match));
+    input->edges = ARB_BUTTON_FIRE;
+    for (int i = 0; i < 100; i++) {
+        tick();
+    }
+    cr_assert_eq(counts(0).inputs_consumed, 1);
+    cr_assert_eq(counts(0).inputs_starved, 99);
+    cr_assert_eq(player(0)->values[0], 1, "one shot");
+}
+
 Test(match_inputs, a_press_later_than_the_buffer_is_long_is_dropped)
 {
     open_match();

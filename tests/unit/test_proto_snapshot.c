@@ -289,7 +289,9 @@ Test(proto_snapshot, found_by_key_and_not_by_another_generation)
         struct arb_key key = entities[i].key;
         cr_assert_eq(arb_frame_find(&frame, key), &entities[i]);
         key.generation++;
-        cr_assert_null(arb_frame_find(&frame, key));
+        cr_assert_null(arb_frame_find(&frame, key), "a later one");
+        key.generation = (uint16_t)(entities[i].key.generation - 1);
+        cr_assert_null(arb_frame_find(&frame, key), "an earlier one, or none");
     }
     frame.entity_count = 0;
     cr_assert_null(arb_frame_find(&frame, entities[0].key));

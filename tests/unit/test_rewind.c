@@ -226,6 +226,22 @@ Test(rewind, past_the_newest_the_capped_extrapolation_holds)
 }
 
 /* A mode that publishes the velocity of something with a body. */
+/* Alone in the tree, so that nothing but its own bounds decides whether the ray is tried. */
+Test(rewind, a_shot_finds_who_is_drawn_four_ticks_ahead_of_the_newest)
+{
+    publish(1, &(struct stand){.key = target, .y = 10, .vx = 40}, 1);
+    for (uint32_t ticks = 0; ticks <= 4; ticks++) {
+        struct rewind_ray ray = {
+            .origin = {40.0F * (float)ticks / 60.0F, 0},
+            .direction = {0, 1},
+            .range = 30,
+            .view = {.from_tick = 1, .to_tick = 1, .fraction = (uint16_t)(256 * ticks)}};
+        struct rewind_shot shot = shoot(ray);
+        cr_assert_eq(shot.hit_count, 1, "%u ticks ahead", ticks);
+        cr_assert_float_eq(shot.hits[0].distance, 9.5F, 0.01F);
+    }
+}
+
 Test(rewind, what_has_a_body_stays_where_it_was_last)
 {
     struct arb_kind character = arb_schema_arena.kinds[ARB_ARENA_CHARACTER];

@@ -322,6 +322,35 @@ Test(transport, a_peer_that_acknowledges_nothing_is_cut_at_its_cap_and_memory_st
     rig_stop(&rig);
 }
 
+Test(transport, what_a_cut_peer_had_sent_is_not_told_of_the_next_in_its_place)
+{
+    struct rig rig;
+    struct arb_net_event event;
+    rig_start(&rig, 17, 1, (struct arb_net_options){0});
+    struct arb_net *old = rig_add_client(&rig, near_link, (struct arb_net_options){0});
+    struct arb_net *next = rig_add_client(&rig, near_link, (struct arb_net_options){0});
+    cr_assert_eq(rig_connect(&rig, 0).epoch, 1);
+    arb_net_send(old, 0, ARB_NET_CHANNEL_RELIABLE, (const uint8_t *)"old", 3);
+    rig_step(&rig, 30000);
+    arb_net_cut(rig.server, 0); /* its message waits to be taken */
+    cr_assert(arb_net_connect(next, rig_ns(&rig)));
+    for (int i = 0; i < 20; i++) {
+        rig_step(&rig, 10000);
+    }
+    arb_net_send(next, 0, ARB_NET_CHANNEL_RELIABLE, (const uint8_t *)"next", 4);
+    rig_step(&rig, 30000);
+    cr_assert(arb_net_next(rig.server, &event));
+    cr_assert_eq(event.type, ARB_NET_CONNECTED);
+    cr_assert_eq(event.peer, 0);
+    cr_assert_eq(event.epoch, 2);
+    cr_assert(arb_net_next(rig.server, &event));
+    cr_assert_eq(event.type, ARB_NET_MESSAGE);
+    cr_assert_eq(event.epoch, 2);
+    cr_assert_eq(event.size, 4, "of the next one");
+    cr_assert_not(arb_net_next(rig.server, &event));
+    rig_stop(&rig);
+}
+
 Test(transport, a_stall_of_forty_seconds_drops_nobody)
 {
     struct rig rig;
