@@ -109,6 +109,7 @@ static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, 
         .peer_capacity = sessions,
         .reliable_bytes_max = RELIABLE_BYTES + daemon->map->shape_count * SHAPE_BYTES,
         .full_queue_data = ARB_REFUSED_KICKED,
+        .no_place_data = ARB_REFUSED_FULL,
     };
     result = draw(&options.seed, sizeof options.seed, error);
     if (result != ARB_OK) return result;

@@ -139,8 +139,9 @@ static void forget_inputs(struct arbiter_client *client, arb_tick due)
 {
     struct arb_predict *predict = &client->predict;
     arb_tick buffered = due + client->match.welcome.input_buffer_ticks;
-    client->snapshots.resync_until =
-        predict->newest_tick < buffered ? predict->newest_tick : buffered;
+    arb_tick until = predict->newest_tick < buffered ? predict->newest_tick : buffered;
+    /* A second resync may forget less than lies there of the first. */
+    if (until > client->snapshots.resync_until) client->snapshots.resync_until = until;
     arb_predict_drop_inputs(predict);
 }
 

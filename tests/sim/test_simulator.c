@@ -142,6 +142,11 @@ static void plant_events(struct sim *sim)
     if (session->put > 0) session->events[(session->put - 1) % SIM_EVENTS].a++;
 }
 
+static void plant_protocol(struct sim *sim)
+{
+    sim->players[0].client->statistics.bad_messages++;
+}
+
 static void plant_rerun(struct sim *sim)
 {
     match_world(sim->checks->rerun->match)->players[0].action_counter++;

@@ -275,3 +275,31 @@ Test(transport_hostile, events_nobody_takes_stop_the_reading_not_the_server)
     check_player(&rig);
     rig_stop(&rig);
 }
+
+Test(transport_hostile, who_comes_when_all_places_were_just_taken_is_told_so)
+{
+    enum { FULL = 7 };
+    const struct arb_link link = {.delay_us = 10000};
+    struct rig rig;
+    rig_start(&rig, 21, 2, (struct arb_net_options){.no_place_data = FULL});
+    for (uint32_t i = 0; i < 4; i++) {
+        cr_assert(
+            arb_net_connect(rig_add_client(&rig, link, (struct arb_net_options){0}), rig_ns(&rig)));
+    }
+    uint32_t connected = 0, refused = 0;
+    for (int step = 0; step < 100; step++) {
+        struct arb_net_event event;
+        rig_step(&rig, 5000);
+        while (arb_net_next(rig.server, &event)) {
+            connected += event.type == ARB_NET_CONNECTED;
+        }
+        for (uint32_t i = 0; i < 4; i++) {
+            if (!rig_find(rig.clients[i], ARB_NET_DISCONNECTED, &event)) continue;
+            cr_assert_eq(event.data, FULL);
+            refused++;
+        }
+    }
+    cr_assert_eq(connected, 2);
+    cr_assert_eq(refused, 2);
+    rig_stop(&rig);
+}

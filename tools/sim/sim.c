@@ -115,6 +115,7 @@ static void open_server(struct sim *sim)
                        &(struct arb_net_options){.peer_capacity = sim->sessions,
                                                  .seed = (uint32_t)sim->options.seed,
                                                  .full_queue_data = ARB_REFUSED_KICKED,
+                                                 .no_place_data = ARB_REFUSED_FULL,
                                                  .clock_start_ms = (uint32_t)(now_ns / 1000000)},
                        now_ns);
     ARB_ASSERT(transport != NULL);

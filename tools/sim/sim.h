@@ -47,6 +47,7 @@ enum sim_fault {
     X(edges, "a press is neither doubled nor lost while its input came in time")                   \
     X(visible_sets, "who sees what equals a search of everything")                                 \
     X(events, "every reliable event exactly once, in order")                                       \
+    X(protocol, "nobody gets what cannot be decoded, or comes in the wrong place")                 \
     X(rerun, "the same ticks run again give the same checksums")                                   \
     X(memory, "no memory is taken but for joins, leaves, and after a stall")                       \
     X(scores, "kills and deaths add up")                                                           \

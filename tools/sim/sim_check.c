@@ -278,6 +278,7 @@ static void recognise(struct sim_checks *checks, struct sim_player *player)
     const struct arb_client_match *match = &player->client->match;
     if (!witness->known && match->known) {
         witness->known = true;
+        witness->heard_us = checks->sim->now_us;
         witness->player_id = match->welcome.player_id;
         witness->slot = match->welcome.player_slot;
         arb_tick welcome = arb_widen32(match->welcome.tick, match_tick(checks->sim->match));
@@ -303,6 +304,7 @@ void sim_checks_after_tick(struct sim *sim)
     sim_inputs_after_tick(checks);
     sim_prediction_look(checks);
     sim_scores_look(checks);
+    sim_protocol_look(checks);
     sim_memory_look(checks);
     if (checks->close_look) sim_inputs_look(checks);
     checks->close_look = arb_rng_below(&checks->rng, CLOSE_LOOK_EVERY) == 0;
@@ -316,6 +318,7 @@ void sim_checks_after_frame(struct sim *sim, struct sim_player *player,
     sim_frames_look(checks, player, view);
     sim_inputs_made(checks, player);
     sim_corrections_look(checks, player);
+    sim_protocol_client(checks, player);
     sim_events_look(checks, player, view);
     sim_views_look(checks, player, view);
     sim_progress_look(checks, player);

@@ -1,4 +1,4 @@
-/* memory, scores. */
+/* memory, scores, protocol. */
 #include "tools/sim/sim_checks.h"
 
 #include "shared/base/arb_mem.h"
@@ -45,4 +45,31 @@ void sim_scores_look(struct sim_checks *checks)
                      (unsigned long long)kills, (unsigned long long)by_nobody,
                      (unsigned long long)deaths);
     }
+}
+
+/* Strangers say nothing that counts here: the transport drops it before. */
+void sim_protocol_look(struct sim_checks *checks)
+{
+    const struct net_counters *counters = net_counters(checks->sim->net);
+    uint64_t refused = counters->versions_refused + counters->cut_offenders;
+    for (int i = 0; i < ARB_DECODE_REASONS; i++) {
+        refused += counters->refused[i];
+    }
+    if (refused != checks->refused) {
+        sim_violated(checks, SIM_INVARIANT_protocol, "the server refused %llu messages",
+                     (unsigned long long)(refused - checks->refused));
+    }
+    checks->refused = refused;
+}
+
+void sim_protocol_client(struct sim_checks *checks, const struct sim_player *player)
+{
+    struct sim_witness *witness = &checks->witnesses[player->index];
+    const struct arbiter_statistics *statistics = &player->client->statistics;
+    uint64_t bad = statistics->bad_messages + statistics->bad_snapshots;
+    if (bad != witness->bad) {
+        sim_violated(checks, SIM_INVARIANT_protocol, "client %u refused %llu messages",
+                     player->index, (unsigned long long)(bad - witness->bad));
+    }
+    witness->bad = bad;
 }

@@ -2,13 +2,14 @@
 #include "tools/sim/sim_checks.h"
 
 enum {
-    HEARD_US = 12000000,
+    HEARD_US = 6000000,
+    /* Not connected: a lost CONNECT is repeated after 1, 2, 4, ... s, then it begins anew. */
+    CONNECTED_US = 30000000,
     OVERRUN_US = 15000000, /* after the server lost time, clocks find the new one */
 };
 
-static bool is_disturbed(const struct sim_checks *checks, const struct sim_player *player)
+static bool may_jump(const struct sim *sim, const struct sim_player *player)
 {
-    const struct sim *sim = checks->sim;
     return sim->now_us < player->disturbed_us ||
            (sim->overrun_us != 0 && sim->now_us < sim->overrun_us + OVERRUN_US);
 }
@@ -24,7 +25,7 @@ void sim_views_look(struct sim_checks *checks, struct sim_player *player,
     if (player->client->net == NULL || !clock->running || view->time.to_tick == 0) return;
     arb_fine bound = 2 * (arb_fine)player->client->config.resync_ticks * ARB_FINE_TICK;
     arb_fine back = witness->view_at - clock->at;
-    if (back > 0 && !(is_disturbed(checks, player) && back > bound / 2)) {
+    if (back > 0 && !(may_jump(checks->sim, player) && back > bound / 2)) {
         sim_violated(checks, SIM_INVARIANT_views, "client %u: its view went back by %g ticks",
                      player->index, (double)back / ARB_FINE_TICK);
     }
@@ -46,11 +47,22 @@ void sim_progress_look(struct sim_checks *checks, struct sim_player *player)
     struct arbiter_disconnect_info info;
     arbiter_client_disconnect_info(player->client, &info);
     bool refused = info.reason == ARBITER_REASON_FULL || info.reason == ARBITER_REASON_ENDED;
-    if (player->is_spare || refused || is_disturbed(checks, player) || match_ended(sim->match)) {
+    if (player->is_spare || refused || sim->now_us < player->disturbed_us ||
+        match_ended(sim->match)) {
         witness->heard_us = sim->now_us;
-    } else if (sim->now_us > witness->heard_us + HEARD_US) {
-        sim_violated(checks, SIM_INVARIANT_progress, "client %u heard nothing for %d s",
-                     player->index, HEARD_US / 1000000);
+        return;
+    }
+    bool connected = player->client->connection == ARBITER_CONNECTED;
+    uint64_t limit_us = connected ? HEARD_US : CONNECTED_US;
+    if (sim->now_us > witness->heard_us + limit_us) {
+        sim_violated(checks, SIM_INVARIANT_progress, "client %u heard nothing for %u s",
+                     player->index, (unsigned)(limit_us / 1000000));
         witness->heard_us = sim->now_us;
+    }
+    bool is_lost = player->client->connection == ARBITER_OFFLINE &&
+                   info.reason != ARBITER_REASON_NO_ANSWER && info.reason != ARBITER_REASON_ASKED;
+    if (is_lost) {
+        sim_violated(checks, SIM_INVARIANT_progress, "client %u lost its connection: %s",
+                     player->index, info.text);
     }
 }

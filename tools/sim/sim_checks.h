@@ -9,7 +9,7 @@
  * visible_sets                           sim_check_visible.c
  * events                                 sim_check_events.c
  * rerun                                  sim_check_rerun.c
- * memory, scores                         sim_check_match.c
+ * memory, scores, protocol               sim_check_match.c
  * views, progress                        sim_check_views.c
  *
  * All memory is taken at the start, but what a connection of a client needs.
@@ -70,6 +70,7 @@ struct sim_seat {
     } waiting[SIM_WAITING]; /* by target tick */
     uint8_t control;        /* under which presses are carried over */
     uint16_t carried;
+    uint32_t late; /* inputs that came late in this tick and the match has not spoken of */
     uint32_t edges[ARB_BUTTON_COUNT]; /* counted as the server should */
     /* the own step's undisturbed life */
     arb_tick disturbed_tick; /* newest published tick in which something else touched it */
@@ -114,6 +115,7 @@ struct sim_witness {
     arb_tick forgotten_tick;  /* newest target of inputs that it dropped in a resync */
     uint16_t collected, held; /* presses since the last input was made */
     uint32_t corrections;
+    uint64_t bad; /* messages and snapshots that it did not take */
     /* view */
     arb_fine view_at;
     uint64_t drawn; /* 1/256 ticks */
@@ -156,6 +158,7 @@ struct sim_checks {
     /* scores of those whose slot was given away */
     uint64_t gone_kills, gone_deaths, gone_by_nobody;
     uint64_t allocated; /* arb_mem_count when last looked at */
+    uint64_t refused;   /* messages that the server did not take */
 };
 
 __attribute__((format(printf, 3, 4))) void
@@ -204,6 +207,8 @@ void sim_rerun_look(struct sim_checks *checks);
 void sim_memory_look(struct sim_checks *checks);
 void sim_scores_join(struct sim_checks *checks, uint16_t slot);
 void sim_scores_look(struct sim_checks *checks);
+void sim_protocol_look(struct sim_checks *checks);
+void sim_protocol_client(struct sim_checks *checks, const struct sim_player *player);
 
 void sim_views_look(struct sim_checks *checks, struct sim_player *player,
                     const struct arbiter_view *view);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { STREAM_FAULTS = 100, RECOVERY_US = 15000000 };
+enum { STREAM_FAULTS = 100, RECOVERY_US = 12000000 };
 
 static uint64_t between(struct arb_rng *rng, uint64_t low, uint64_t high)
 {
