@@ -134,14 +134,17 @@ static arb_tick due_target(const struct arbiter_client *client)
 }
 
 /* The clock jumped over ticks, or back to ticks that inputs were already made for. What was sent
- * and is forgotten here may still lie in the server's buffer. */
-static void forget_inputs(struct arbiter_client *client, arb_tick due)
+ * and is forgotten here may lie in the server's buffer or be under way to it: how far the buffer
+ * reaches cannot be said here, where the server's present is known to half a round trip. */
+static void forget_inputs(struct arbiter_client *client)
 {
+    struct arb_client_snapshots *snapshots = &client->snapshots;
     struct arb_predict *predict = &client->predict;
-    arb_tick buffered = due + client->match.welcome.input_buffer_ticks;
-    arb_tick until = predict->newest_tick < buffered ? predict->newest_tick : buffered;
-    /* A second resync may forget less than lies there of the first. */
-    if (until > client->snapshots.resync_until) client->snapshots.resync_until = until;
+    snapshots->forgotten = predict->newest;
+    /* Of a second resync the newest target may be an earlier one. */
+    if (predict->newest_tick > snapshots->forgotten_tick) {
+        snapshots->forgotten_tick = predict->newest_tick;
+    }
     arb_predict_drop_inputs(predict);
 }
 
@@ -157,13 +160,13 @@ void arb_client_inputs_make(struct arbiter_client *client, uint64_t now_ns)
         next = due;
     } else if (due > predict->newest_tick + client->config.resync_ticks) {
         /* A stall: what would have been pressed in it is past. */
-        forget_inputs(client, due);
+        forget_inputs(client);
         client->statistics.resyncs++;
         next = due;
     } else if (predict->newest_tick > due + client->config.resync_ticks) {
         /* A stall of the server, which dropped the time: the ticks of these inputs are seconds
          * away. The clock has counted the resync. */
-        forget_inputs(client, due);
+        forget_inputs(client);
         next = due > predict->newest_tick ? due : predict->newest_tick + 1;
     }
     bool made = false;

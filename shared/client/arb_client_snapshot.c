@@ -52,13 +52,20 @@ struct commit {
     int32_t own_jump;
 };
 
+/* Whether inputs that were forgotten here may steer ticks after the newest snapshot there. That
+ * ends with their last tick, and with the first newer input that the server took: none before it
+ * can come after it. */
+static bool is_unsure(const struct arb_client_snapshots *newest)
+{
+    return newest->tick < newest->forgotten_tick && newest->consumed <= newest->forgotten;
+}
+
 /* Compared with the commit before, which may have been several snapshots ago. */
 static enum cause find_cause(const struct arbiter_client *client, const struct commit *commit)
 {
     const struct arb_client_snapshots *before = &client->snapshots;
     if (!before->has_own || commit->header.control != before->header.control ||
-        !arb_key_equal(commit->header.controlled, before->header.controlled) ||
-        before->tick < before->resync_until ||
+        !arb_key_equal(commit->header.controlled, before->header.controlled) || is_unsure(before) ||
         (before->own_jump >= 0 && commit->own_jump >= 0 && commit->own_jump != before->own_jump)) {
         return CAUSE_JUMP;
     }
@@ -164,6 +171,7 @@ static void commit_snapshot(struct arbiter_client *client, const struct commit *
     count_ids(client, commit->header.id);
     snapshots->header = commit->header;
     snapshots->tick = commit->tick;
+    snapshots->consumed = commit->consumed;
     snapshots->has_own = commit->has_own;
     if (commit->has_own) {
         snapshots->own = commit->own;

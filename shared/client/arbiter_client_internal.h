@@ -66,9 +66,11 @@ struct arb_client_snapshots {
     struct arb_own own;                /* of the newest */
     struct arb_own_part own_part;
     bool has_own;
-    int32_t own_jump;      /* jump count of the own entity; -1: not seen */
-    arb_tick resync_until; /* inputs for ticks up to it were forgotten here and perhaps not there */
-    bool unacknowledged;   /* nothing was sent since the newest commit */
+    int32_t own_jump;        /* jump count of the own entity; -1: not seen */
+    arb_sequence consumed;   /* by the server, as the newest says */
+    arb_sequence forgotten;  /* inputs up to it were forgotten here and perhaps not there... */
+    arb_tick forgotten_tick; /* ... and their newest target */
+    bool unacknowledged;     /* nothing was sent since the newest commit */
 };
 
 struct arb_client_controls {
