@@ -78,6 +78,13 @@ struct arb_view rewind_present(const struct rewind *rewind);
 bool rewind_pose(const struct rewind *rewind, struct arb_key key, struct arb_view view,
                  struct arb_vec2 *position, float *heading);
 
+/* The states that one client held of one character around a view: the frames of those two ticks;
+ * equal: that one alone, extrapolated (shared/view/arb_held.h). */
+struct rewind_pair {
+    struct arb_key key;
+    arb_tick from_tick, to_tick;
+};
+
 struct rewind_ray {
     struct arb_key shooter; /* never hit */
     uint8_t shooter_team;   /* with team_filter: same team (not 0) is never hit */
@@ -87,6 +94,10 @@ struct rewind_ray {
     float range;               /* m */
     uint8_t pierce;            /* characters it goes through; 0: stops at the first */
     struct arb_view view;      /* the applied view */
+    /* What the shooter's client held at that view, ascending by key; whoever is not in it was not
+     * seen and is not hit. NULL: everyone as of the view's own two ticks. */
+    const struct rewind_pair *pairs;
+    uint32_t pair_count;
 };
 
 struct rewind_hit {

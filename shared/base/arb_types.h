@@ -10,6 +10,10 @@
  * the inputs of tick t) or a published tick (the state after step t, which is S[t+1]). */
 typedef uint64_t arb_tick;
 
+/* A moment between ticks, in 1/65536 tick. */
+typedef int64_t arb_fine;
+enum { ARB_FINE_TICK = 65536 };
+
 /* Sequence of an input: counted per session from 1; 0 means none. Low 16 bits on the wire. */
 typedef uint32_t arb_sequence;
 

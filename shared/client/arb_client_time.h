@@ -10,10 +10,7 @@
 
 #include "shared/base/arb_types.h"
 
-/* 1/65536 tick. */
-typedef int64_t arb_fine;
-
-enum { ARB_FINE_TICK = 65536, ARB_TIME_SAMPLES = 8 };
+enum { ARB_TIME_SAMPLES = 8 };
 
 /* Nanoseconds in ticks, rounded down. `rate` in Hz. */
 arb_fine arb_fine_from_ns(uint64_t ns, uint32_t rate);

@@ -3,7 +3,7 @@
 
 include(CMakePackageConfigHelpers)
 
-set(client_libraries arbiter_transport arbiter_move arbiter_proto arbiter_base enet box2d)
+set(client_libraries arbiter_transport arbiter_view arbiter_move arbiter_proto arbiter_base enet box2d)
 set(client_parts)
 foreach(library IN LISTS client_libraries)
     get_target_property(type ${library} TYPE)

@@ -69,6 +69,14 @@ struct arb_frame {
     struct arb_point *points;
 };
 
+/* One entity of a snapshot as a client holds it, apart from its values. */
+struct arb_held_entry {
+    struct arb_key key;
+    uint16_t age; /* ticks from its state to the snapshot: 0, the snapshot carried it or said that
+                     nothing had changed; else it was left out, and this is the state of before */
+    uint16_t reserved; /* 0 */
+};
+
 /* Binary search; NULL when the frame has no such key. */
 const struct arb_published *arb_frame_find(const struct arb_frame *frame, struct arb_key key);
 

@@ -1,0 +1,108 @@
+#include "shared/view/arb_drawn.h"
+
+#include "shared/base/arb_math.h"
+#include "shared/move/arb_move.h"
+
+float arb_published_value(const struct arb_kind *kind, const struct arb_published *state, int index)
+{
+    if (index < 0) {
+        return 0.0F;
+    }
+    const struct arb_kind_field *field = &kind->fields[index];
+    if (index == kind->heading && field->bits == 16) {
+        return arb_turn16_to_angle((uint16_t)state->q[index]);
+    }
+    float value = arb_dequantise(state->q[index], field->unit);
+    return index == kind->heading ? arb_angle_wrap(value) : value;
+}
+
+static struct arb_vec2 position_of(const struct arb_kind *kind, const struct arb_published *state)
+{
+    return (struct arb_vec2){arb_published_value(kind, state, kind->x),
+                             arb_published_value(kind, state, kind->y)};
+}
+
+static struct arb_vec2 velocity_of(const struct arb_kind *kind, const struct arb_published *state)
+{
+    return (struct arb_vec2){arb_published_value(kind, state, kind->vx),
+                             arb_published_value(kind, state, kind->vy)};
+}
+
+/* A jump lies between the two: the earlier state holds until the later tick. */
+static bool jumped(const struct arb_kind *kind, const struct arb_drawn_pair *pair)
+{
+    return kind->jump >= 0 && pair->from->q[kind->jump] != pair->to->q[kind->jump];
+}
+
+static bool blends(const struct arb_kind *kind, const struct arb_drawn_pair *pair)
+{
+    return pair->to != NULL && pair->to->kind == pair->from->kind && !jumped(kind, pair);
+}
+
+float arb_drawn_part(const struct arb_kind *kind, const struct arb_drawn_pair *pair)
+{
+    if (!blends(kind, pair)) {
+        return 0.0F;
+    }
+    arb_fine start = (arb_fine)pair->from_tick * ARB_FINE_TICK;
+    arb_fine span = (arb_fine)(pair->to_tick - pair->from_tick) * ARB_FINE_TICK;
+    return (float)(pair->at - start) / (float)span;
+}
+
+/* Ticks past the one state there is. */
+static float ticks_beyond(const struct arb_drawn_pair *pair)
+{
+    if (pair->to != NULL) {
+        return 0.0F;
+    }
+    return (float)(pair->at - (arb_fine)pair->from_tick * ARB_FINE_TICK) / (float)ARB_FINE_TICK;
+}
+
+enum arb_drawn_how arb_drawn_how(const struct arb_kind *kind, const struct arb_drawn_pair *pair,
+                                 const struct arb_drawn_rule *rule)
+{
+    float ticks = ticks_beyond(pair);
+    if (ticks <= 0.0F) {
+        return ARB_DRAWN_BETWEEN;
+    }
+    bool beyond =
+        !kind->has_body && ticks <= (float)arb_move_extrapolation_cap(rule->interval_ticks);
+    return beyond ? ARB_DRAWN_BEYOND : ARB_DRAWN_FROZEN;
+}
+
+/* A long body keeps its last shape, head included. */
+struct arb_vec2 arb_drawn_position(const struct arb_kind *kind, const struct arb_drawn_pair *pair,
+                                   const struct arb_drawn_rule *rule)
+{
+    struct arb_vec2 from = position_of(kind, pair->from);
+    if (blends(kind, pair)) {
+        return arb_move_lerp(from, position_of(kind, pair->to), arb_drawn_part(kind, pair));
+    }
+    float ticks = ticks_beyond(pair);
+    if (ticks <= 0.0F || kind->has_body) {
+        return from;
+    }
+    return arb_move_extrapolate(from, velocity_of(kind, pair->from), ticks, rule->interval_ticks,
+                                rule->tick_rate);
+}
+
+float arb_drawn_heading(const struct arb_kind *kind, const struct arb_drawn_pair *pair)
+{
+    float from = arb_published_value(kind, pair->from, kind->heading);
+    if (!blends(kind, pair)) {
+        return from;
+    }
+    return arb_move_lerp_angle(from, arb_published_value(kind, pair->to, kind->heading),
+                               arb_drawn_part(kind, pair));
+}
+
+struct arb_vec2 arb_drawn_velocity(const struct arb_kind *kind, const struct arb_drawn_pair *pair,
+                                   const struct arb_drawn_rule *rule)
+{
+    if (blends(kind, pair)) {
+        return arb_move_lerp(velocity_of(kind, pair->from), velocity_of(kind, pair->to),
+                             arb_drawn_part(kind, pair));
+    }
+    bool frozen = arb_drawn_how(kind, pair, rule) == ARB_DRAWN_FROZEN;
+    return frozen ? (struct arb_vec2){0.0F, 0.0F} : velocity_of(kind, pair->from);
+}
