@@ -89,7 +89,8 @@ static void on_connect(struct arb_net *net, ENetPeer *peer)
         uint32_t index = free_place(net);
         if (index == ARB_NET_NOWHERE) { /* others completed their connection first */
             net->counters.refused_stranger++;
-            enet_peer_disconnect_now(peer, net->options.no_place_data);
+            /* Repeated until it is acknowledged: who is not told waits for the whole time-out. */
+            enet_peer_disconnect(peer, net->options.no_place_data);
             return;
         }
         slot->place = index;

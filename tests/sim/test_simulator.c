@@ -225,6 +225,18 @@ Test(simulator, each_invariant_notices_what_breaks_it)
     }
 }
 
+/* Silence first, and then the end. */
+Test(simulator, a_connection_that_ends_without_a_fault_is_noticed)
+{
+    struct plant plant = {.invariant = SIM_INVARIANT_progress, .break_it = plant_progress};
+    struct sim *sim = start(&plant, after_tick);
+    sim_run_ticks(sim, 599 + 8 * 60);
+    cr_assert_eq(sim_violations(sim, SIM_INVARIANT_progress), 1);
+    sim_run_ticks(sim, 3 * 60);
+    cr_assert_eq(sim_violations(sim, SIM_INVARIANT_progress), 2);
+    sim_destroy(sim);
+}
+
 Test(simulator, nothing_is_violated_where_nothing_is_broken)
 {
     struct sim *sim = start(NULL, NULL);

@@ -279,7 +279,7 @@ Test(transport_hostile, events_nobody_takes_stop_the_reading_not_the_server)
 Test(transport_hostile, who_comes_when_all_places_were_just_taken_is_told_so)
 {
     enum { FULL = 7 };
-    const struct arb_link link = {.delay_us = 10000};
+    const struct arb_link link = {.delay_us = 10000, .loss_ppm = 300000};
     struct rig rig;
     rig_start(&rig, 21, 2, (struct arb_net_options){.no_place_data = FULL});
     for (uint32_t i = 0; i < 4; i++) {
@@ -287,7 +287,7 @@ Test(transport_hostile, who_comes_when_all_places_were_just_taken_is_told_so)
             arb_net_connect(rig_add_client(&rig, link, (struct arb_net_options){0}), rig_ns(&rig)));
     }
     uint32_t connected = 0, refused = 0;
-    for (int step = 0; step < 100; step++) {
+    for (int step = 0; step < 900; step++) {
         struct arb_net_event event;
         rig_step(&rig, 5000);
         while (arb_net_next(rig.server, &event)) {
