@@ -63,6 +63,8 @@ struct replicate *replicate_create(struct arb_arena *arena, const struct replica
     for (uint32_t i = 0; i < config->client_capacity; i++) {
         replicate->clients[i].tracks =
             arb_arena_take_array(arena, config->entity_capacity, sizeof(struct replicate_track));
+        replicate->clients[i].entries = arb_arena_take_array(
+            arena, (size_t)REPLICATE_RING * config->entity_capacity, sizeof(struct arb_held_entry));
     }
     return replicate;
 }
@@ -78,7 +80,8 @@ void replicate_reset(struct replicate *replicate, uint16_t client)
     struct replicate_state *state = state_of(replicate, client);
     struct replicate_track *tracks = state->tracks;
     memset(tracks, 0, replicate->config.entity_capacity * sizeof *tracks);
-    *state = (struct replicate_state){.tracks = tracks, .credit = replicate->depth};
+    *state = (struct replicate_state){
+        .tracks = tracks, .entries = state->entries, .credit = replicate->depth};
 }
 
 /* ---- acknowledgements ---- */
@@ -260,12 +263,14 @@ static void record(const struct replicate_job *job, bool all, uint32_t carried)
 {
     struct replicate *replicate = job->replicate;
     struct replicate_state *state = job->state;
-    uint32_t id = ++state->newest;
-    state->sent[id % REPLICATE_RING] =
-        (struct replicate_sent){.id = id, .entity_count = carried, .tick = replicate->frame->tick};
+    struct arb_held_entry *entry =
+        replicate_remember(replicate, state, carried, replicate->frame->tick);
+    uint32_t id = state->newest;
     for (uint32_t i = 0; i < job->count; i++) {
         if (all || (replicate->chosen[i / 64] >> (i % 64) & 1) != 0) {
-            state->tracks[replicate->frame->entities[job->visible[i]].key.id].since = id;
+            struct arb_key key = replicate->frame->entities[job->visible[i]].key;
+            state->tracks[key.id].since = id;
+            *entry++ = (struct arb_held_entry){.key = key};
         }
     }
     state->counts.deferred += job->count - carried;

@@ -8,6 +8,7 @@
 #include "server/interest/interest.h"
 #include "server/match/port.h"
 #include "shared/move/arb_own.h"
+#include "shared/view/arb_held.h"
 
 struct replicate_config {
     const struct arb_schema *schema;
@@ -20,12 +21,13 @@ struct replicate_config {
     uint32_t point_capacity;  /* body points of a frame */
 };
 
-enum { REPLICATE_RING = 64 }; /* sent snapshots that are remembered per client */
+enum { REPLICATE_RING = ARB_HELD_FRAMES }; /* sent snapshots that are remembered per client */
 
 /* One sent snapshot. */
 struct replicate_sent {
-    uint32_t id;           /* 0: the place was never used */
-    uint32_t entity_count; /* that it carried */
+    uint32_t id;           /* 0: the place was never used, or what it held is forgotten */
+    uint32_t entity_count; /* everything in view for this client, as arb_held_frame */
+    uint32_t first;        /* of its entries in the client's ring of entries */
     arb_tick tick;         /* published tick */
     bool acked;            /* the client committed it */
 };
@@ -75,6 +77,13 @@ const struct replicate_sent *replicate_sent(const struct replicate *replicate, u
 /* Newest snapshot id that was sent, and that the client committed; 0: none. */
 uint32_t replicate_newest_sent(const struct replicate *replicate, uint16_t client);
 uint32_t replicate_newest_acked(const struct replicate *replicate, uint16_t client);
+
+/* What the client held when `held` (low 16 bits of an id) was its newest snapshot: the acknowledged
+ * ones up to it, ascending, of the ARB_HELD_FRAMES newest ids. Entries stay valid until the next
+ * replicate_send for this client. Returns the id; 0: no acknowledged snapshot that is remembered
+ * has it, and *out is what the client holds as of its newest acknowledgement not after it. */
+uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint16_t held,
+                        struct arb_held *out);
 
 const struct replicate_counts *replicate_counts(const struct replicate *replicate, uint16_t client);
 

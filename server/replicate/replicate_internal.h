@@ -33,7 +33,8 @@ struct replicate_state {
     bool started;      /* refilled is meaningful */
     uint32_t newest_acked;
     struct replicate_sent sent[REPLICATE_RING]; /* snapshot id modulo REPLICATE_RING */
-    struct replicate_track *tracks;             /* [entity_capacity], by entity id */
+    struct arb_held_entry *entries; /* [REPLICATE_RING * entity_capacity], of all in `sent` */
+    struct replicate_track *tracks; /* [entity_capacity], by entity id */
     struct replicate_counts counts;
 };
 
@@ -55,6 +56,12 @@ struct replicate {
     uint64_t *chosen;                 /* bit per place of the visible list */
     struct replicate_state *clients;
 };
+
+/* Makes `count` entries the next snapshot's (id newest + 1) and enters it into the ring, not
+ * acknowledged; returns where its entries go. */
+struct arb_held_entry *replicate_remember(const struct replicate *replicate,
+                                          struct replicate_state *state, uint32_t count,
+                                          arb_tick tick);
 
 /* One snapshot in the making. */
 struct replicate_job {

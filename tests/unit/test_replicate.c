@@ -1,6 +1,7 @@
 #include "server/replicate/replicate.h"
 
 #include "shared/base/arb_math.h"
+#include "shared/base/arb_rng.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -448,5 +449,100 @@ Test(replicate, new_session_starts_afresh)
     cr_assert(send(&schema));
     cr_assert_eq(scene.header.id, 1);
     cr_assert_eq(replicate_counts(scene.replicate, 3)->snapshots, 1);
+    close_scene();
+}
+
+/* ---- what a client holds ---- */
+
+Test(replicate, held_frames_are_the_acknowledged_ones_up_to_that_id)
+{
+    open_scene(&schema, 65536, 1150);
+    add(1, 0, 1.0F, 0.0F);
+    add(9, 0, 3.0F, 0.0F);
+    for (int n = 0; n < 70; n++) {
+        cr_assert(send(&schema));
+        if (n == 9) add(12, 0, 3.0F, 0.0F);
+        if (n != 67) replicate_ack(scene.replicate, 3, scene.header.id, 0);
+    }
+    static struct arb_held held;
+    static const struct {
+        uint16_t asked;
+        uint32_t answer, count, first, last;
+    } rows[] = {
+        {70, 70, 63, 7, 70},                      /* all of the ring but 68 */
+        {66, 66, 60, 7, 66},  {68, 0, 61, 7, 67}, /* 68 was never acknowledged */
+        {8, 8, 2, 7, 8},      {6, 0, 0, 0, 0},    /* out of the ring */
+        {71, 0, 63, 7, 70},                       /* never sent */
+        {0xFFFF, 0, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_assert_eq(replicate_held(scene.replicate, 3, rows[i].asked, &held), rows[i].answer,
+                     "row %zu", i);
+        cr_assert_eq(held.count, rows[i].count, "row %zu: %u", i, held.count);
+        for (uint32_t f = 0; f < held.count; f++) {
+            const struct arb_held_frame *frame = &held.frames[f];
+            cr_assert(f == 0 || held.frames[f - 1].id < frame->id);
+            cr_assert_neq(frame->id, 68);
+            cr_assert_eq(frame->tick, 1000 + INTERVAL * (arb_tick)frame->id);
+            cr_assert_eq(frame->count, frame->id <= 10 ? 2 : 3);
+            cr_assert_eq(frame->entries[1].key.id, 9);
+            cr_assert_eq(frame->entries[1].age, 0);
+        }
+        if (held.count == 0) continue;
+        cr_assert_eq(held.frames[0].id, rows[i].first);
+        cr_assert_eq(held.frames[held.count - 1].id, rows[i].last);
+    }
+    close_scene();
+}
+
+Test(replicate, held_ids_go_over_the_wrap)
+{
+    open_scene(&schema, 65536, 1150);
+    static struct arb_held held;
+    for (uint32_t id = 1; id < 66000; id++) {
+        cr_assert(send(&schema));
+        replicate_ack(scene.replicate, 3, scene.header.id, 0);
+        if (id % 1000 > 70) continue;
+        uint32_t asked = id > 5 ? id - 5 : id;
+        cr_assert_eq(replicate_held(scene.replicate, 3, (uint16_t)asked, &held), asked);
+    }
+    close_scene();
+}
+
+Test(replicate, remembered_entries_take_no_more_room_than_what_is_in_view)
+{
+    open_scene(&schema, 1000000, 1150);
+    static struct arb_held held;
+    struct arb_rng rng;
+    arb_rng_seed(&rng, 6, 6);
+    const struct arb_held_entry *low = NULL;
+    const struct arb_held_entry *high = NULL;
+    uint32_t most = 0;
+    for (uint16_t i = 0; i < 60; i++) {
+        add((uint16_t)(i + 1), 0, 1.0F, 0.0F);
+    }
+    uint32_t counts[REPLICATE_RING] = {0};
+    for (uint32_t id = 1; id <= 5000; id++) {
+        /* Grows and shrinks slowly, so that frames do not fit where older ones were. */
+        uint32_t wave = id / 7 % 30;
+        scene.frame.entity_count = 20 + wave + arb_rng_below(&rng, 3);
+        if (scene.frame.entity_count > most) most = scene.frame.entity_count;
+        counts[id % REPLICATE_RING] = scene.frame.entity_count;
+        cr_assert(send(&schema));
+        replicate_ack(scene.replicate, 3, scene.header.id, 0);
+        cr_assert_eq(replicate_held(scene.replicate, 3, scene.header.id, &held), id);
+        cr_assert_eq(held.count, id < REPLICATE_RING ? id : REPLICATE_RING);
+        for (uint32_t f = 0; f < held.count; f++) {
+            const struct arb_held_frame *frame = &held.frames[f];
+            cr_assert_eq(frame->count, counts[frame->id % REPLICATE_RING]);
+            for (uint32_t i = 0; i < frame->count; i++) {
+                cr_assert_eq(frame->entries[i].key.id, i + 1);
+            }
+            const struct arb_held_entry *end = frame->entries + frame->count;
+            low = low == NULL || frame->entries < low ? frame->entries : low;
+            high = high == NULL || end > high ? end : high;
+        }
+    }
+    cr_assert_leq(high - low, 2 * REPLICATE_RING * (ptrdiff_t)most);
     close_scene();
 }

@@ -1,0 +1,86 @@
+/* What each client holds: the entries of its newest sent snapshots, packed one behind the other in
+ * a ring of their own. The ring has room for the largest frames of all, but places are used again
+ * from the start as soon as they are free, so that only what is in view takes memory. */
+#include "server/replicate/replicate_internal.h"
+
+#include "shared/base/arb_assert.h"
+
+/* No remembered snapshot has entries within first..first + count. */
+static bool is_free(const struct replicate_state *state, size_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < REPLICATE_RING; i++) {
+        const struct replicate_sent *sent = &state->sent[i];
+        bool apart = sent->id == 0 || first + count <= sent->first ||
+                     (size_t)sent->first + sent->entity_count <= first;
+        if (!apart) return false;
+    }
+    return true;
+}
+
+/* Behind all that is remembered. */
+static size_t top_of(const struct replicate_state *state)
+{
+    size_t top = 0;
+    for (uint32_t i = 0; i < REPLICATE_RING; i++) {
+        const struct replicate_sent *sent = &state->sent[i];
+        size_t end = sent->id == 0 ? 0 : (size_t)sent->first + sent->entity_count;
+        if (end > top) top = end;
+    }
+    return top;
+}
+
+/* Where `count` entries fit, `capacity` when nowhere: at the start, else behind the newest, else
+ * behind all. */
+static size_t find_place(const struct replicate_state *state, size_t capacity, uint32_t count)
+{
+    if (is_free(state, 0, count)) return 0;
+    const struct replicate_sent *newest = &state->sent[state->newest % REPLICATE_RING];
+    size_t behind = (size_t)newest->first + newest->entity_count;
+    if (behind + count <= capacity && is_free(state, behind, count)) return behind;
+    size_t top = top_of(state);
+    return top + count <= capacity ? top : capacity;
+}
+
+struct arb_held_entry *replicate_remember(const struct replicate *replicate,
+                                          struct replicate_state *state, uint32_t count,
+                                          arb_tick tick)
+{
+    size_t capacity = (size_t)REPLICATE_RING * replicate->config.entity_capacity;
+    ARB_ASSERT(count <= replicate->config.entity_capacity);
+    uint32_t id = state->newest + 1;
+    uint32_t forget = id; /* its place in the ring: the one that is 64 older, then newer ones */
+    size_t first;
+    do {
+        state->sent[forget++ % REPLICATE_RING].id = 0;
+        first = find_place(state, capacity, count);
+    } while (first == capacity);
+    state->newest = id;
+    state->sent[id % REPLICATE_RING] = (struct replicate_sent){
+        .id = id, .entity_count = count, .first = (uint32_t)first, .tick = tick};
+    return state->entries + first;
+}
+
+uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint16_t held,
+                        struct arb_held *out)
+{
+    ARB_ASSERT(client < replicate->config.client_capacity);
+    const struct replicate_state *state = &replicate->clients[client];
+    /* One ring ahead of zero, as in replicate_ack. */
+    uint64_t bias = UINT64_C(1) << 16;
+    uint64_t wide = arb_widen16(held, state->newest + bias);
+    uint32_t asked = wide > bias ? (uint32_t)(wide - bias) : 0;
+    uint32_t last = asked < state->newest_acked ? asked : state->newest_acked;
+    uint32_t first = last > ARB_HELD_FRAMES ? last - ARB_HELD_FRAMES + 1 : 1;
+    out->count = 0;
+    for (uint32_t id = first; id <= last; id++) {
+        const struct replicate_sent *sent = &state->sent[id % REPLICATE_RING];
+        if (sent->id != id || !sent->acked) continue;
+        out->frames[out->count++] =
+            (struct arb_held_frame){.tick = sent->tick,
+                                    .id = id,
+                                    .count = sent->entity_count,
+                                    .entries = state->entries + sent->first};
+    }
+    bool known = out->count > 0 && out->frames[out->count - 1].id == asked;
+    return known ? asked : 0;
+}
