@@ -135,8 +135,9 @@ static arb_tick due_target(const struct arbiter_client *client)
 
 /* The clock jumped over ticks, or back to ticks that inputs were already made for. What was sent
  * and is forgotten here may lie in the server's buffer or be under way to it: how far the buffer
- * reaches cannot be said here, where the server's present is known to half a round trip. */
-static void forget_inputs(struct arbiter_client *client)
+ * reaches cannot be said here, where the server's present is known to half a round trip. Returns
+ * the tick of the next input: none of the past, which snapshots may have told of already. */
+static arb_tick forget_inputs(struct arbiter_client *client, arb_tick due)
 {
     struct arb_client_snapshots *snapshots = &client->snapshots;
     struct arb_predict *predict = &client->predict;
@@ -146,6 +147,7 @@ static void forget_inputs(struct arbiter_client *client)
         snapshots->forgotten_tick = predict->newest_tick;
     }
     arb_predict_drop_inputs(predict);
+    return due > predict->newest_tick ? due : predict->newest_tick + 1;
 }
 
 void arb_client_inputs_make(struct arbiter_client *client, uint64_t now_ns)
@@ -160,14 +162,12 @@ void arb_client_inputs_make(struct arbiter_client *client, uint64_t now_ns)
         next = due;
     } else if (due > predict->newest_tick + client->config.resync_ticks) {
         /* A stall: what would have been pressed in it is past. */
-        forget_inputs(client);
+        next = forget_inputs(client, due);
         client->statistics.resyncs++;
-        next = due;
     } else if (predict->newest_tick > due + client->config.resync_ticks) {
         /* A stall of the server, which dropped the time: the ticks of these inputs are seconds
          * away. The clock has counted the resync. */
-        forget_inputs(client);
-        next = due > predict->newest_tick ? due : predict->newest_tick + 1;
+        next = forget_inputs(client, due);
     }
     bool made = false;
     for (; next <= due; next++) {
