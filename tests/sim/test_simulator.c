@@ -225,6 +225,33 @@ Test(simulator, each_invariant_notices_what_breaks_it)
     }
 }
 
+/* The client cannot know: it tells both, in order. */
+static void put_phase_again(void *user, struct match *match)
+{
+    const struct plant *plant = user;
+    const struct world_head *head = match_world(match)->head;
+    if (sim_ticks(plant->sim) != 600) return;
+    struct arb_event event = {.tick = (uint32_t)head->tick, .kind = ARB_EVENT_PHASE};
+    event.phase =
+        (struct arb_event_phase){head->phase, head->round, (uint32_t)head->phase_end_tick};
+    uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+    size_t size = arb_event_encode(&event, bytes, sizeof bytes);
+    struct match_port port = sim_checks_port(plant->sim);
+    port.put(port.owner, plant->sim->checks->seats[0].session, PORT_CHANNEL_RELIABLE, bytes, size);
+}
+
+Test(simulator, an_event_that_the_match_puts_twice_is_noticed)
+{
+    struct plant plant = {.invariant = SIM_INVARIANT_events};
+    struct sim *sim = start(&plant, put_phase_again);
+    sim_run_ticks(sim, 599);
+    cr_assert_eq(sim_violation_count(sim), 0);
+    sim_run_ticks(sim, 120);
+    cr_assert_eq(sim_violations(sim, SIM_INVARIANT_events), 1);
+    cr_assert_eq(sim_violation_count(sim), 1);
+    sim_destroy(sim);
+}
+
 /* Silence first, and then the end. */
 Test(simulator, a_connection_that_ends_without_a_fault_is_noticed)
 {

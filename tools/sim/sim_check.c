@@ -81,6 +81,8 @@ static void take_room(struct sim_checks *checks)
     checks->sessions = arb_mem_calloc(sim->sessions, sizeof *checks->sessions);
     for (uint32_t i = 0; i < sim->sessions; i++) {
         checks->sessions[i].events = arb_mem_calloc(SIM_EVENTS, sizeof(struct arbiter_event));
+        checks->sessions[i].news =
+            arb_mem_calloc(SIM_EVENT_KINDS * SIM_EVENT_PLACES, sizeof(uint64_t));
     }
     checks->witnesses = arb_mem_calloc(sim->player_count, sizeof *checks->witnesses);
     for (uint32_t i = 0; i < sim->player_count; i++) {
@@ -102,6 +104,7 @@ void sim_checks_destroy(struct sim_checks *checks)
     }
     for (uint32_t i = 0; checks->sessions != NULL && i < checks->sim->sessions; i++) {
         arb_mem_free(checks->sessions[i].events);
+        arb_mem_free(checks->sessions[i].news);
     }
     for (uint32_t i = 0; checks->witnesses != NULL && i < checks->sim->player_count; i++) {
         arb_mem_free(checks->witnesses[i].generations);
@@ -146,6 +149,7 @@ static void on_join(struct sim_checks *checks, const struct match_command *comma
     session->player_id = player->player_id;
     session->slot = slot;
     session->put = 0;
+    memset(session->news, 0, SIM_EVENT_KINDS * SIM_EVENT_PLACES * sizeof session->news[0]);
 }
 
 static void on_command(void *owner, const struct match_command *command, uint16_t slot)

@@ -1,5 +1,8 @@
-/* events: what the server put to a session, against what its client told, one by one. */
+/* events: what the server put to a session, against what its client told, one by one; and that the
+ * server put nothing twice. */
 #include "tools/sim/sim_checks.h"
+
+#include "shared/base/arb_hash.h"
 
 #include <string.h>
 
@@ -47,6 +50,60 @@ static struct arbiter_event told_form(const struct arb_event *event, arb_tick ti
     return out;
 }
 
+/* ---- put once ---- */
+
+/* Whom or what it is about, of its kind. Of hits there are those by the session's own player, by
+ * victim, and those that it took, by shooter. */
+static uint32_t place_of(const struct sim_session *session, const struct arb_event *event)
+{
+    uint16_t slot = 0;
+    switch ((enum arb_event_kind)event->kind) {
+    case ARB_EVENT_PLAYER:
+        slot = event->player.slot;
+        break;
+    case ARB_EVENT_DEATH:
+        slot = event->death.victim_slot;
+        break;
+    case ARB_EVENT_SCORE:
+        slot = event->score.slot;
+        break;
+    case ARB_EVENT_HIT:
+        slot = event->hit.shooter_slot == session->slot ? event->hit.victim_slot
+                                                        : ARB_PLAYERS_MAX + event->hit.shooter_slot;
+        break;
+    case ARB_EVENT_REBIND:
+    case ARB_EVENT_PHASE:
+    case ARB_EVENT_RESULT:
+        break;
+    }
+    return slot % SIM_EVENT_PLACES;
+}
+
+/* Every event but a hit says what is otherwise from now on, a death whose: so two of a kind about
+ * the same that follow each other differ, whatever their ticks. A shot hits somebody once. */
+static void check_news(struct sim_checks *checks, struct sim_session *session,
+                       const struct arb_event *event)
+{
+    uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+    struct arb_event content = *event;
+    content.tick = 0;
+    size_t size = arb_event_encode(&content, bytes, sizeof bytes);
+    bool is_hit = event->kind == ARB_EVENT_HIT;
+    uint64_t news = is_hit ? arb_hash_mix(1, event->tick) : arb_hash(bytes, size, 1);
+    uint64_t *newest = &session->news[event->kind * SIM_EVENT_PLACES + place_of(session, event)];
+    if (*newest == news) {
+        sim_violated(checks, SIM_INVARIANT_events, "slot %u was put an event of kind %u twice",
+                     session->slot, event->kind);
+    }
+    *newest = news;
+    /* Another player in that slot begins with a line of its own. */
+    if (event->kind == ARB_EVENT_PLAYER) {
+        session->news[ARB_EVENT_SCORE * SIM_EVENT_PLACES + place_of(session, event)] = 0;
+    }
+}
+
+/* ---- put and told ---- */
+
 void sim_events_put(struct sim_checks *checks, struct port_session id, const uint8_t *bytes,
                     size_t size)
 {
@@ -61,6 +118,7 @@ void sim_events_put(struct sim_checks *checks, struct port_session id, const uin
                      session->slot);
         return;
     }
+    check_news(checks, session, &event);
     arb_tick tick = arb_widen32(event.tick, match_tick(checks->sim->match));
     session->events[session->put++ % SIM_EVENTS] = told_form(&event, tick);
 }

@@ -24,8 +24,10 @@ enum {
     SIM_ARCHIVE_FRAMES = 256, /* snapshots back to which clients are compared: 8 s and more */
     SIM_SIGHT_KEYS = 1 << 14, /* keys of all sights kept of one player */
     SIM_EVENTS = 1024,        /* put to a session and not yet told by its client */
-    SIM_MADE = 1024,          /* inputs of a client */
-    SIM_WAITING = 128,        /* > input.buffer_ticks: inputs that wait for their tick */
+    SIM_EVENT_KINDS = ARB_EVENT_RESULT + 1,
+    SIM_EVENT_PLACES = 2 * ARB_PLAYERS_MAX, /* what an event can be about */
+    SIM_MADE = 1024,                        /* inputs of a client */
+    SIM_WAITING = 128, /* > input.buffer_ticks: inputs that wait for their tick */
     SIM_FEEDS = 2 * ARB_PLAYERS_MAX + 64,
     SIM_NOBODY = UINT32_MAX,
 };
@@ -92,6 +94,8 @@ struct sim_session {
     uint16_t slot;
     uint64_t put;                 /* events put */
     struct arbiter_event *events; /* [SIM_EVENTS] ring, as a client tells them */
+    uint64_t *news; /* [SIM_EVENT_KINDS * SIM_EVENT_PLACES] the newest of its kind about
+                     * each, as a hash; 0: none */
 };
 
 /* ---- what a client did ---- */
