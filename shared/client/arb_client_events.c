@@ -65,11 +65,7 @@ static void apply(struct arbiter_client *client, const struct arb_event *event, 
         board->has_result = true;
         board->result = event->result;
         break;
-    case ARB_EVENT_DEATH: {
-        struct arb_client_drawing *drawing = &client->drawing;
-        drawing->dead[drawing->dead_count++ % ARB_CLIENT_DEAD] = arb_key_order(event->death.victim);
-        break;
-    }
+    case ARB_EVENT_DEATH:
     case ARB_EVENT_REBIND:
     case ARB_EVENT_HIT:
         break;

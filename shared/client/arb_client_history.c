@@ -5,171 +5,124 @@
 #include <string.h>
 
 void arb_history_init(struct arb_history *history, struct arb_published *entities,
-                      uint32_t entity_capacity, struct arb_point *points, uint32_t point_capacity)
+                      struct arb_held_entry *entries, uint32_t entity_capacity,
+                      struct arb_point *points, uint32_t point_capacity)
 {
     memset(history, 0, sizeof *history);
-    history->entities = entities;
-    history->points = points;
     history->entity_capacity = entity_capacity;
     history->point_capacity = point_capacity;
+    for (uint32_t i = 0; i < ARB_HISTORY_PLACES; i++) {
+        history->order[i] = (uint8_t)i;
+        history->slots[i].entries = entries + (size_t)i * entity_capacity;
+        history->slots[i].frame.entities = entities + (size_t)i * entity_capacity;
+        history->slots[i].frame.points = points + (size_t)i * point_capacity;
+    }
 }
 
-static const struct arb_history_slot *slot_at(const struct arb_history *history, uint32_t index)
+const struct arb_history_slot *arb_history_at(const struct arb_history *history, uint32_t index)
 {
     ARB_ASSERT(index < history->count);
-    return &history->slots[(history->first + index) % ARB_HISTORY_FRAMES];
+    return &history->slots[history->order[index]];
 }
 
 struct arb_frame arb_history_frame(const struct arb_history *history, uint32_t index)
 {
-    const struct arb_history_slot *slot = slot_at(history, index);
-    return (struct arb_frame){
-        .tick = slot->tick,
-        .entity_count = slot->entity_count,
-        .point_count = slot->point_count,
-        .entities = history->entities + slot->first_entity,
-        .points = history->points + slot->first_point,
-    };
+    return arb_history_at(history, index)->frame;
 }
 
+const struct arb_history_slot *arb_history_newest(const struct arb_history *history)
+{
+    return history->count == 0 ? NULL : arb_history_at(history, history->count - 1);
+}
+
+uint32_t arb_history_index(const struct arb_history *history, uint32_t id)
+{
+    uint32_t index = 0;
+    while (index < history->count && arb_history_at(history, index)->id != id) {
+        index++;
+    }
+    return index;
+}
+
+struct arb_history_slot *arb_history_next(struct arb_history *history)
+{
+    struct arb_history_slot *slot = &history->slots[history->order[history->count]];
+    struct arb_published *entities = slot->frame.entities;
+    struct arb_point *points = slot->frame.points;
+    struct arb_held_entry *entries = slot->entries;
+    memset(slot, 0, sizeof *slot); /* own states are compared with their padding */
+    slot->frame.entities = entities;
+    slot->frame.points = points;
+    slot->entries = entries;
+    return slot;
+}
+
+/* Only the tick of the whole is compared: what a snapshot carries is of its own tick, and what it
+ * left out may be older here than in a frame before, if it was coded against one still older. */
 bool arb_history_accepts(const struct arb_history *history, const struct arb_frame *frame)
 {
-    if (history->count == 0) {
+    const struct arb_history_slot *newest = arb_history_newest(history);
+    if (newest == NULL) {
         return true;
     }
-    struct arb_frame newest = arb_history_frame(history, history->count - 1);
-    if (frame->tick < newest.tick) {
+    if (frame->tick < newest->frame.tick) {
         return false;
     }
     uint32_t known = 0;
     for (uint32_t i = 0; i < frame->entity_count; i++) {
         struct arb_key key = frame->entities[i].key;
-        while (known < newest.entity_count && newest.entities[known].key.id < key.id) {
+        while (known < newest->frame.entity_count &&
+               newest->frame.entities[known].key.id < key.id) {
             known++;
         }
-        if (known == newest.entity_count) {
+        if (known == newest->frame.entity_count) {
             return true;
         }
-        if (newest.entities[known].key.id == key.id &&
-            arb_newer16(newest.entities[known].key.generation, key.generation)) {
+        struct arb_key held = newest->frame.entities[known].key;
+        if (held.id == key.id && arb_newer16(held.generation, key.generation)) {
             return false;
         }
     }
     return true;
 }
 
-static void drop_oldest(struct arb_history *history)
+/* The first `drop` frames go; their places are free, behind the others. */
+static void drop_oldest(struct arb_history *history, uint32_t drop)
 {
-    history->first = (history->first + 1) % ARB_HISTORY_FRAMES;
-    history->count--;
+    uint8_t freed[ARB_HISTORY_PLACES];
+    memcpy(freed, history->order, drop);
+    memmove(history->order, history->order + drop, ARB_HISTORY_PLACES - drop);
+    memcpy(history->order + ARB_HISTORY_PLACES - drop, freed, drop);
+    history->count -= drop;
 }
 
-static bool overlaps(uint32_t first_a, uint32_t count_a, uint32_t first_b, uint32_t count_b)
+static void fill_held(struct arb_history *history)
 {
-    return count_a > 0 && count_b > 0 && first_a < first_b + count_b && first_b < first_a + count_a;
+    history->held.count = history->count;
+    for (uint32_t i = 0; i < history->count; i++) {
+        const struct arb_history_slot *slot = arb_history_at(history, i);
+        history->held.frames[i] = (struct arb_held_frame){slot->frame.tick, slot->id,
+                                                          slot->frame.entity_count, slot->entries};
+    }
 }
 
-/* Right after the newest frame, or at 0 when the rest of the ring is too short. */
-static uint32_t place_after(uint32_t end, uint32_t count, uint32_t capacity)
+void arb_history_commit(struct arb_history *history)
 {
-    return count <= capacity - end ? end : 0;
-}
-
-void arb_history_add(struct arb_history *history, const struct arb_frame *frame)
-{
-    ARB_ASSERT(frame->entity_count <= history->entity_capacity);
-    ARB_ASSERT(frame->point_count <= history->point_capacity);
-    if (history->count > 0 && slot_at(history, history->count - 1)->tick == frame->tick) {
-        history->count--;
+    const struct arb_history_slot *added = &history->slots[history->order[history->count]];
+    const struct arb_history_slot *before = arb_history_newest(history);
+    ARB_ASSERT(before == NULL ||
+               (added->id > before->id && added->frame.tick >= before->frame.tick));
+    if (before != NULL && before->frame.tick == added->frame.tick) {
+        uint8_t replaced = history->order[history->count - 1];
+        history->order[history->count - 1] = history->order[history->count];
+        history->order[history->count] = replaced;
+    } else {
+        history->count++;
     }
-    if (history->count == ARB_HISTORY_FRAMES) {
-        drop_oldest(history);
+    uint32_t old = 0;
+    while (added->id - arb_history_at(history, old)->id >= ARB_HELD_FRAMES) {
+        old++;
     }
-    struct arb_history_slot slot = {.tick = frame->tick,
-                                    .entity_count = frame->entity_count,
-                                    .point_count = frame->point_count};
-    if (history->count > 0) {
-        const struct arb_history_slot *newest = slot_at(history, history->count - 1);
-        slot.first_entity = place_after(newest->first_entity + newest->entity_count,
-                                        frame->entity_count, history->entity_capacity);
-        slot.first_point = place_after(newest->first_point + newest->point_count,
-                                       frame->point_count, history->point_capacity);
-    }
-    /* In the order in which they lie in the rings, the oldest are the ones in the way. */
-    for (uint32_t i = history->count; i-- > 0;) {
-        const struct arb_history_slot *other = slot_at(history, i);
-        if (overlaps(slot.first_entity, slot.entity_count, other->first_entity,
-                     other->entity_count) ||
-            overlaps(slot.first_point, slot.point_count, other->first_point, other->point_count)) {
-            for (uint32_t drop = 0; drop <= i; drop++) {
-                drop_oldest(history);
-            }
-            break;
-        }
-    }
-    if (frame->entity_count > 0) {
-        memcpy(history->entities + slot.first_entity, frame->entities,
-               frame->entity_count * sizeof *frame->entities);
-    }
-    if (frame->point_count > 0) {
-        memcpy(history->points + slot.first_point, frame->points,
-               frame->point_count * sizeof *frame->points);
-    }
-    history->slots[(history->first + history->count) % ARB_HISTORY_FRAMES] = slot;
-    history->count++;
-}
-
-bool arb_history_find(const struct arb_history *history, arb_fine at, struct arb_history_view *view)
-{
-    uint32_t after = history->count; /* the oldest frame after `at` */
-    while (after > 0 && (arb_fine)slot_at(history, after - 1)->tick * ARB_FINE_TICK > at) {
-        after--;
-    }
-    if (after == 0) {
-        return false;
-    }
-    view->from = after - 1;
-    arb_fine from = (arb_fine)slot_at(history, view->from)->tick * ARB_FINE_TICK;
-    if (after == history->count) {
-        arb_fine beyond = (at - from) * 256 / ARB_FINE_TICK;
-        view->to = view->from;
-        view->fraction = beyond > UINT16_MAX ? UINT16_MAX : (uint32_t)beyond;
-        view->at = from + (arb_fine)view->fraction * (ARB_FINE_TICK / 256);
-        return true;
-    }
-    view->to = after;
-    arb_fine span = (arb_fine)slot_at(history, after)->tick * ARB_FINE_TICK - from;
-    view->fraction = (uint32_t)((at - from) * 256 / span);
-    view->at = from + span * (arb_fine)view->fraction / 256;
-    return true;
-}
-
-static const struct arb_published *state_in(const struct arb_history *history, uint32_t index,
-                                            struct arb_key key, arb_tick *tick,
-                                            const struct arb_point **points)
-{
-    struct arb_frame frame = arb_history_frame(history, index);
-    const struct arb_published *state = arb_frame_find(&frame, key);
-    if (state != NULL) {
-        *tick = frame.tick;
-        *points = frame.points + state->body_first;
-    }
-    return state;
-}
-
-bool arb_history_pair(const struct arb_history *history, const struct arb_history_view *view,
-                      struct arb_key key, uint32_t linger, struct arb_history_pair *pair)
-{
-    memset(pair, 0, sizeof *pair);
-    for (uint32_t i = view->from + 1; i-- > 0 && pair->from == NULL;) {
-        arb_fine tick = (arb_fine)slot_at(history, i)->tick * ARB_FINE_TICK;
-        if (i < view->from && view->at - tick > (arb_fine)linger * ARB_FINE_TICK) {
-            break;
-        }
-        pair->from = state_in(history, i, key, &pair->from_tick, &pair->from_points);
-    }
-    for (uint32_t i = view->from + 1; i < history->count && pair->to == NULL; i++) {
-        pair->to = state_in(history, i, key, &pair->to_tick, &pair->to_points);
-    }
-    return pair->from != NULL;
+    drop_oldest(history, old);
+    fill_held(history);
 }

@@ -1,62 +1,58 @@
-/* The committed snapshots of a connection: up to 64, ascending by tick, packed in two rings of
- * entities and points (spec/client.md "Others", spec/lag-compensation.md "What the client sends").
- * The client's view, and nothing else, reads them.
+/* The committed snapshots of a connection as frames: the 64 newest ids, each at a fixed place of
+ * its own (spec/client.md "Others", spec/lag-compensation.md "What the client sends"). A frame is
+ * everything in view, what its snapshot left out included, with the age of each state. New
+ * snapshots are decoded against one of them, and the client's view is drawn from them; nothing else
+ * reads them.
  */
 #ifndef ARB_CLIENT_HISTORY_H
 #define ARB_CLIENT_HISTORY_H
 
-#include "shared/client/arb_client_time.h"
-#include "shared/proto/arb_schema.h"
+#include "shared/move/arb_move.h"
+#include "shared/view/arb_held.h"
 
-enum { ARB_HISTORY_FRAMES = 64 };
+enum { ARB_HISTORY_PLACES = ARB_HELD_FRAMES + 1 }; /* one is always free to decode into */
 
 struct arb_history_slot {
-    arb_tick tick; /* published */
-    uint32_t first_entity, entity_count;
-    uint32_t first_point, point_count;
+    uint32_t id;                    /* of the snapshot, widened */
+    struct arb_frame frame;         /* arrays at this place, of the capacities */
+    struct arb_held_entry *entries; /* [frame.entity_count], beside frame.entities */
+    struct arb_key controlled;      /* or none */
+    bool has_own;
+    struct arb_own own;
 };
 
 struct arb_history {
-    struct arb_history_slot slots[ARB_HISTORY_FRAMES]; /* ring */
-    uint32_t first, count;
-    struct arb_published *entities; /* caller's */
-    struct arb_point *points;
-    uint32_t entity_capacity, point_capacity;
+    uint32_t count;
+    uint32_t entity_capacity, point_capacity; /* of one frame */
+    struct arb_held held;                     /* the same frames, for shared/view */
+    uint8_t order[ARB_HISTORY_PLACES];        /* slot of frame i; from `count` on the free ones */
+    struct arb_history_slot slots[ARB_HISTORY_PLACES];
 };
 
+/* Arrays are the caller's: ARB_HISTORY_PLACES times the capacity of one frame. A place is touched
+ * only as far as its frames reach. */
 void arb_history_init(struct arb_history *history, struct arb_published *entities,
-                      uint32_t entity_capacity, struct arb_point *points, uint32_t point_capacity);
+                      struct arb_held_entry *entries, uint32_t entity_capacity,
+                      struct arb_point *points, uint32_t point_capacity);
 
-/* What a group must fulfil beyond decoding well, before it is committed: no entity's state goes
- * back in time, no entity of an older generation. */
+/* Frame `index` from the oldest, 0..count-1. */
+const struct arb_history_slot *arb_history_at(const struct arb_history *history, uint32_t index);
+struct arb_frame arb_history_frame(const struct arb_history *history, uint32_t index);
+/* NULL before the first. */
+const struct arb_history_slot *arb_history_newest(const struct arb_history *history);
+
+/* Index of the frame of snapshot `id`; `count` when it is not held. */
+uint32_t arb_history_index(const struct arb_history *history, uint32_t id);
+
+/* The free place, emptied: all members but the frame's arrays are the caller's to fill. */
+struct arb_history_slot *arb_history_next(struct arb_history *history);
+
+/* What a group in the free place must fulfil beyond decoding well, before it is committed: no
+ * state goes back in time, no entity of an older generation. */
 bool arb_history_accepts(const struct arb_history *history, const struct arb_frame *frame);
 
-/* Copies the frame in; one of the same tick is replaced, the oldest make room. The frame must be
- * accepted and fit the capacities. */
-void arb_history_add(struct arb_history *history, const struct arb_frame *frame);
-
-/* Frame `index` from the oldest, 0..count-1; arrays are the history's own. */
-struct arb_frame arb_history_frame(const struct arb_history *history, uint32_t index);
-
-/* Where a view stands: the newest frame at or before `at`, the next one, and how far between, in
- * 1/256; past the newest, both are the newest and the fraction counts 1/256 ticks. False: nothing
- * to draw, all frames lie ahead (or there are none). */
-struct arb_history_view {
-    uint32_t from, to; /* indices of frames */
-    uint32_t fraction;
-    arb_fine at; /* the time that is drawn: `at`, rounded down to that fraction */
-};
-bool arb_history_find(const struct arb_history *history, arb_fine at,
-                      struct arb_history_view *view);
-
-/* The two states of one entity nearest around view->at: the newest not after, and the oldest after
- * it (NULL: none yet). Not more than `linger` ticks are looked back; false: not drawn. */
-struct arb_history_pair {
-    const struct arb_published *from, *to;
-    arb_tick from_tick, to_tick;
-    const struct arb_point *from_points, *to_points; /* of their bodies */
-};
-bool arb_history_pair(const struct arb_history *history, const struct arb_history_view *view,
-                      struct arb_key key, uint32_t linger, struct arb_history_pair *pair);
+/* The free place becomes the newest frame: its id is newer than all, its frame accepted. One of the
+ * same tick is replaced; what lies 64 ids back is no longer held. */
+void arb_history_commit(struct arb_history *history);
 
 #endif

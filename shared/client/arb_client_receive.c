@@ -139,21 +139,19 @@ static size_t lay_out(struct arbiter_client *client, uint8_t *block)
     struct arb_client_snapshots *snapshots = &client->snapshots;
     struct arb_client_drawing *drawing = &client->drawing;
     size_t used = 0;
+    const size_t places = ARB_HISTORY_PLACES;
     struct arb_published *entities =
-        cut(block, &used, config->history_entities, sizeof *snapshots->history.entities);
-    struct arb_point *points =
-        cut(block, &used, config->history_points, sizeof *snapshots->history.points);
-    snapshots->scratch.entities =
-        cut(block, &used, config->max_entities, sizeof *snapshots->scratch.entities);
-    snapshots->scratch.points =
-        cut(block, &used, config->max_points, sizeof *snapshots->scratch.points);
+        cut(block, &used, places * config->max_entities, sizeof *entities);
+    struct arb_held_entry *entries =
+        cut(block, &used, places * config->max_entities, sizeof *entries);
+    struct arb_point *points = cut(block, &used, places * config->max_points, sizeof *points);
     uint8_t *storage = cut(block, &used, ARB_CHUNKS_MAX, ARB_NET_MESSAGE_MAX);
     uint8_t *stream = cut(block, &used, ARB_CHUNKS_MAX, ARB_NET_MESSAGE_MAX);
     drawing->entities = cut(block, &used, config->max_entities, sizeof *drawing->entities);
     drawing->points = cut(block, &used, config->max_points, sizeof *drawing->points);
     if (block != NULL) {
-        arb_history_init(&snapshots->history, entities, config->history_entities, points,
-                         config->history_points);
+        arb_history_init(&snapshots->history, entities, entries, config->max_entities, points,
+                         config->max_points);
         arb_assembly_init(&snapshots->assembly, storage, stream, ARB_NET_MESSAGE_MAX);
     }
     return used;

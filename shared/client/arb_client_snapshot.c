@@ -167,7 +167,7 @@ static void commit_snapshot(struct arbiter_client *client, const struct commit *
     measure_delay(client, commit, received_ns);
     measure_lead(client, commit);
     confirm_own(client, commit);
-    arb_history_add(&snapshots->history, &snapshots->scratch);
+    arb_history_commit(&snapshots->history);
     count_ids(client, commit->header.id);
     snapshots->header = commit->header;
     snapshots->tick = commit->tick;
@@ -182,30 +182,49 @@ static void commit_snapshot(struct arbiter_client *client, const struct commit *
     snapshots->unacknowledged = true;
 }
 
-/* Decodes the whole group into the scratch frame and checks it against what is held. */
+/* Ids only go up: the next after the newest that has these low bits. */
+static uint32_t widen_id(const struct arb_history *history, uint16_t id)
+{
+    const struct arb_history_slot *newest = arb_history_newest(history);
+    return newest == NULL ? id : newest->id + (uint16_t)(id - (uint16_t)newest->id);
+}
+
+/* A full snapshot carries every state. */
+static void fill_entries(struct arb_history_slot *slot)
+{
+    for (uint32_t i = 0; i < slot->frame.entity_count; i++) {
+        slot->entries[i] = (struct arb_held_entry){.key = slot->frame.entities[i].key};
+    }
+}
+
+/* Decodes the whole group into the free place of the history and checks it against what is held. */
 static bool check_group(struct arbiter_client *client, struct commit *commit)
 {
     struct arb_client_snapshots *snapshots = &client->snapshots;
     const struct arb_assembly *assembly = &snapshots->assembly;
     const struct arb_client_match *match = &client->match;
+    struct arb_history_slot *slot = arb_history_next(&snapshots->history);
     commit->header = assembly->header;
-    memset(&commit->own, 0, sizeof commit->own);
     arb_tick near = snapshots->any ? snapshots->tick : (arb_tick)match->welcome.tick;
     commit->tick = arb_widen16(assembly->header.tick, near);
     if (arb_snapshot_decode(match->schema, match->own_fields, assembly->bytes, assembly->size,
-                            &snapshots->scratch, client->config.max_entities,
-                            client->config.max_points, &commit->own, &commit->own_part,
-                            &commit->has_own) != ARB_DECODE_OK) {
+                            &slot->frame, client->config.max_entities, client->config.max_points,
+                            &slot->own, &commit->own_part, &slot->has_own) != ARB_DECODE_OK) {
         return false;
     }
-    snapshots->scratch.tick = commit->tick;
+    slot->frame.tick = commit->tick;
+    slot->id = widen_id(&snapshots->history, commit->header.id);
+    slot->controlled = commit->header.controlled;
+    fill_entries(slot);
     uint64_t consumed = arb_widen16(commit->header.last_sequence, client->predict.newest);
     if (consumed > client->predict.newest || commit->tick > (arb_tick)1 << 40 ||
-        !arb_history_accepts(&snapshots->history, &snapshots->scratch)) {
+        !arb_history_accepts(&snapshots->history, &slot->frame)) {
         return false;
     }
     commit->consumed = (arb_sequence)consumed;
-    commit->own_jump = jump_count(match->schema, &snapshots->scratch, assembly->header.controlled);
+    commit->own = slot->own;
+    commit->has_own = slot->has_own;
+    commit->own_jump = jump_count(match->schema, &slot->frame, slot->controlled);
     return true;
 }
 
@@ -243,11 +262,11 @@ void arb_client_chunk(struct arbiter_client *client, const uint8_t *bytes, size_
 
 bool arb_client_frame(const struct arbiter_client *client, struct arb_frame *frame)
 {
-    const struct arb_history *history = &client->snapshots.history;
-    if (history->count == 0) {
+    const struct arb_history_slot *newest = arb_history_newest(&client->snapshots.history);
+    if (newest == NULL) {
         return false;
     }
-    *frame = arb_history_frame(history, history->count - 1);
+    *frame = newest->frame;
     return true;
 }
 

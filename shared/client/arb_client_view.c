@@ -1,11 +1,11 @@
-/* What is drawn now: the others in the past, between the two states of each that are nearest around
- * the drawn time; the own player ahead, predicted (spec/client.md, spec/lag-compensation.md "What
- * the client sends"). No smoothing but the own player's offset: what is drawn of the others is what
- * the server's rewind computes. */
+/* What is drawn now: the others in the past, by the rules of shared/view, which the server's rewind
+ * computes with as well; the own player ahead, predicted (spec/client.md, spec/lag-compensation.md
+ * "What the client sends"). Nothing is smoothed but by the own player's offset. */
 #include "shared/client/arbiter_client_internal.h"
 
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_math.h"
+#include "shared/view/arb_drawn.h"
 
 #include <string.h>
 
@@ -32,31 +32,6 @@ void arb_client_offset_set(struct arbiter_client *client, struct arb_vec2 offset
 
 /* ---- values ---- */
 
-static float value(const struct arb_kind *kind, const struct arb_published *state, int index)
-{
-    const struct arb_kind_field *field = &kind->fields[index];
-    if (index == kind->heading && field->bits == 16) {
-        return arb_turn16_to_angle((uint16_t)state->q[index]);
-    }
-    float shown = arb_dequantise(state->q[index], field->unit);
-    return index == kind->heading ? arb_angle_wrap(shown) : shown;
-}
-
-static float value_or_0(const struct arb_kind *kind, const struct arb_published *state, int index)
-{
-    return index < 0 ? 0.0F : value(kind, state, index);
-}
-
-static struct arb_vec2 position(const struct arb_kind *kind, const struct arb_published *state)
-{
-    return (struct arb_vec2){value(kind, state, kind->x), value(kind, state, kind->y)};
-}
-
-static struct arb_vec2 velocity(const struct arb_kind *kind, const struct arb_published *state)
-{
-    return (struct arb_vec2){value_or_0(kind, state, kind->vx), value_or_0(kind, state, kind->vy)};
-}
-
 static void put_field(struct arbiter_entity *out, int index, float shown)
 {
     if (index >= 0) {
@@ -73,7 +48,7 @@ static void put_state(struct arbiter_entity *out, const struct arb_kind *kind,
     out->kind = state->kind;
     out->field_count = kind->field_count;
     for (int i = 0; i < kind->field_count; i++) {
-        out->fields[i] = value(kind, state, i);
+        out->fields[i] = arb_published_value(kind, state, i);
     }
     int32_t owner = kind->owner < 0 ? 0 : state->q[kind->owner];
     out->owner = owner > 0 ? (uint16_t)(owner - 1) : ARBITER_NO_SLOT;
@@ -91,6 +66,19 @@ static void put_state(struct arbiter_entity *out, const struct arb_kind *kind,
 }
 
 /* ---- bodies ---- */
+
+/* One of the two states that an entity is drawn from. */
+struct side {
+    const struct arb_published *state;
+    const struct arb_point *points; /* of its body */
+};
+
+static struct side side_at(const struct arb_history *history, uint32_t frame, uint32_t entry)
+{
+    const struct arb_history_slot *slot = arb_history_at(history, frame);
+    const struct arb_published *state = &slot->frame.entities[entry];
+    return (struct side){state, slot->frame.points + state->body_first};
+}
 
 /* Room for `count` points of one body; fewer when the room ends. */
 static struct arbiter_point *take_points(struct arbiter_client *client, uint32_t *count)
@@ -132,12 +120,13 @@ static void lerp_points(struct arbiter_point *out, const struct arb_point *a,
     }
 }
 
+/* `to` NULL: the body of `from` alone. */
 static void put_body(struct arbiter_client *client, struct arbiter_entity *out,
-                     const struct arb_kind *kind, const struct arb_history_pair *pair,
-                     const struct arb_published *to, float t)
+                     const struct arb_kind *kind, const struct side *from, const struct side *to,
+                     float t)
 {
-    uint32_t from_count = pair->from->body_count;
-    uint32_t to_count = to == NULL ? 0 : to->body_count;
+    uint32_t from_count = from->state->body_count;
+    uint32_t to_count = to == NULL ? 0 : to->state->body_count;
     uint32_t wanted = from_count > to_count ? from_count : to_count;
     if (from_count == 0) {
         return;
@@ -148,13 +137,13 @@ static void put_body(struct arbiter_client *client, struct arbiter_entity *out,
     out->points = points;
     out->point_count = count;
     if (to_count == from_count || to_count == 0) {
-        lerp_points(points, pair->from_points, to_count == 0 ? pair->from_points : pair->to_points,
-                    count, unit, t);
+        lerp_points(points, from->points, to_count == 0 ? from->points : to->points, count, unit,
+                    t);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        struct arb_vec2 a = body_point(pair->from_points, from_count, unit, i, wanted);
-        struct arb_vec2 b = body_point(pair->to_points, to_count, unit, i, wanted);
+        struct arb_vec2 a = body_point(from->points, from_count, unit, i, wanted);
+        struct arb_vec2 b = body_point(to->points, to_count, unit, i, wanted);
         struct arb_vec2 point = arb_move_lerp(a, b, t);
         points[i] = (struct arbiter_point){point.x, point.y};
     }
@@ -210,55 +199,6 @@ static void put_own_body(struct arbiter_client *client, struct arbiter_entity *o
 
 /* ---- one entity ---- */
 
-static float extrapolated_ticks(const struct arb_history_view *view, arb_tick from)
-{
-    return (float)(view->at - (arb_fine)from * ARB_FINE_TICK) / (float)ARB_FINE_TICK;
-}
-
-static void draw_beyond(struct arbiter_client *client, const struct arb_history_view *view,
-                        const struct arb_history_pair *pair, struct arbiter_entity *out)
-{
-    const struct arb_client_match *match = &client->match;
-    const struct arb_kind *kind = &match->schema->kinds[pair->from->kind];
-    uint32_t interval = match->welcome.snapshot_interval_ticks;
-    float ticks = extrapolated_ticks(view, pair->from_tick);
-    float heading = value_or_0(kind, pair->from, kind->heading);
-    struct arb_vec2 at = position(kind, pair->from);
-    struct arb_vec2 speed = velocity(kind, pair->from);
-    out->drawn = ticks > 0.0F ? ARBITER_EXTRAPOLATED : ARBITER_INTERPOLATED;
-    if (kind->has_body && ticks > 0.0F) {
-        out->drawn = ARBITER_FROZEN;
-        speed = (struct arb_vec2){0.0F, 0.0F};
-    } else if (ticks > 0.0F) {
-        at = arb_move_extrapolate(at, speed, ticks, interval, match->welcome.tick_rate);
-        if (ticks > (float)arb_move_extrapolation_cap(interval)) {
-            out->drawn = ARBITER_FROZEN;
-            speed = (struct arb_vec2){0.0F, 0.0F};
-        }
-    }
-    put_state(out, kind, pair->from, at, speed, heading);
-    put_body(client, out, kind, pair, NULL, 0.0F);
-}
-
-static void draw_between(struct arbiter_client *client, const struct arb_history_view *view,
-                         const struct arb_history_pair *pair, struct arbiter_entity *out)
-{
-    const struct arb_kind *kind = &client->match.schema->kinds[pair->from->kind];
-    const struct arb_published *from = pair->from;
-    const struct arb_published *to = pair->to;
-    bool jumped = kind->jump >= 0 && from->q[kind->jump] != to->q[kind->jump];
-    arb_fine start = (arb_fine)pair->from_tick * ARB_FINE_TICK;
-    arb_fine span = (arb_fine)(pair->to_tick - pair->from_tick) * ARB_FINE_TICK;
-    float t = jumped ? 0.0F : (float)(view->at - start) / (float)span;
-    out->drawn = ARBITER_INTERPOLATED;
-    struct arb_vec2 at = arb_move_lerp(position(kind, from), position(kind, to), t);
-    struct arb_vec2 speed = arb_move_lerp(velocity(kind, from), velocity(kind, to), t);
-    float heading = arb_move_lerp_angle(value_or_0(kind, from, kind->heading),
-                                        value_or_0(kind, to, kind->heading), t);
-    put_state(out, kind, from, at, speed, heading);
-    put_body(client, out, kind, pair, jumped ? NULL : to, t);
-}
-
 static struct arbiter_entity *next_entity(struct arbiter_client *client)
 {
     struct arb_client_drawing *drawing = &client->drawing;
@@ -272,9 +212,8 @@ static struct arbiter_entity *next_entity(struct arbiter_client *client)
 
 static void draw_own(struct arbiter_client *client)
 {
-    const struct arb_client_snapshots *snapshots = &client->snapshots;
-    struct arb_frame frame = arb_history_frame(&snapshots->history, snapshots->history.count - 1);
-    const struct arb_published *state = arb_frame_find(&frame, snapshots->header.controlled);
+    const struct arb_history_slot *newest = arb_history_newest(&client->snapshots.history);
+    const struct arb_published *state = arb_frame_find(&newest->frame, newest->controlled);
     struct arbiter_entity *out = state == NULL ? NULL : next_entity(client);
     if (out == NULL) {
         return;
@@ -288,30 +227,14 @@ static void draw_own(struct arbiter_client *client)
     out->drawn = ARBITER_PREDICTED;
     out->is_own = true;
     if (state->body_count > 0) {
-        put_own_body(client, out, kind, &frame, state, offset);
+        put_own_body(client, out, kind, &newest->frame, state, offset);
     }
 }
 
-/* ---- all of them ---- */
-
-/* An entity that a short budget left out of a snapshot comes back with one of the next. Until then
- * it goes on as if the newest snapshot were late, a little longer than that. */
-static uint32_t linger_ticks(const struct arbiter_client *client)
-{
-    uint32_t interval = client->match.welcome.snapshot_interval_ticks;
-    return arb_move_extrapolation_cap(interval) + interval;
-}
-
-static bool died(const struct arb_client_drawing *drawing, struct arb_key key)
-{
-    uint32_t held = drawing->dead_count < ARB_CLIENT_DEAD ? drawing->dead_count : ARB_CLIENT_DEAD;
-    for (uint32_t i = 0; i < held; i++) {
-        if (drawing->dead[i] == arb_key_order(key)) {
-            return true;
-        }
-    }
-    return false;
-}
+_Static_assert((int)ARBITER_INTERPOLATED == (int)ARB_DRAWN_BETWEEN &&
+                   (int)ARBITER_EXTRAPOLATED == (int)ARB_DRAWN_BEYOND &&
+                   (int)ARBITER_FROZEN == (int)ARB_DRAWN_FROZEN,
+               "said as it is");
 
 /* The own player's earlier characters are not drawn: the own death is shown at once. */
 static bool is_own_past(const struct arbiter_client *client, const struct arb_published *state)
@@ -320,92 +243,50 @@ static bool is_own_past(const struct arbiter_client *client, const struct arb_pu
     return kind->owner >= 0 && state->q[kind->owner] == client->match.welcome.player_slot + 1;
 }
 
-static void draw_other(struct arbiter_client *client, const struct arb_history_view *view,
-                       const struct arb_published *known, bool lingers)
+/* Entry `entry` of the frame that the view stands in. */
+static void draw_other(struct arbiter_client *client, const struct arb_held_place *place,
+                       uint32_t entry)
 {
-    struct arb_history_pair pair;
-    if (is_own_past(client, known) ||
-        !arb_history_pair(&client->snapshots.history, view, known->key, linger_ticks(client),
-                          &pair) ||
-        (lingers && pair.to == NULL && died(&client->drawing, known->key))) {
-        return;
-    }
-    struct arbiter_entity *out = next_entity(client);
+    const struct arb_history *history = &client->snapshots.history;
+    const struct arb_welcome *welcome = &client->match.welcome;
+    struct arb_held_states states;
+    arb_held_states_of(&history->held, place, entry, &states);
+    struct side from = side_at(history, states.from_frame, states.from_entry);
+    struct arbiter_entity *out = is_own_past(client, from.state) ? NULL : next_entity(client);
     if (out == NULL) {
         return;
     }
-    if (pair.to == NULL || pair.to->kind != pair.from->kind) {
-        draw_beyond(client, view, &pair, out);
-    } else {
-        draw_between(client, view, &pair, out);
-    }
+    bool two = states.to_tick > states.from_tick;
+    struct side to = two ? side_at(history, states.to_frame, states.to_entry) : from;
+    const struct arb_kind *kind = &client->match.schema->kinds[from.state->kind];
+    struct arb_drawn_rule rule = {welcome->snapshot_interval_ticks, welcome->tick_rate};
+    struct arb_drawn_pair pair = {from.state, two ? to.state : NULL, states.from_tick,
+                                  states.to_tick, place->at};
+    float part = arb_drawn_part(kind, &pair);
+    out->drawn = (uint8_t)arb_drawn_how(kind, &pair, &rule);
+    put_state(out, kind, from.state, arb_drawn_position(kind, &pair, &rule),
+              arb_drawn_velocity(kind, &pair, &rule), arb_drawn_heading(kind, &pair));
+    put_body(client, out, kind, &from, part > 0.0F ? &to : NULL, part);
 }
 
-/* Frames that are walked side by side, newest first, each by ascending id. */
-struct walk {
-    struct arb_frame frames[ARB_HISTORY_FRAMES];
-    uint32_t next[ARB_HISTORY_FRAMES];
-    uint32_t count;
-};
+/* ---- all of them ---- */
 
-static void walk_begin(const struct arbiter_client *client, const struct arb_history_view *view,
-                       struct walk *walk)
+/* `place` NULL: nothing of the others. */
+static void draw_all(struct arbiter_client *client, const struct arb_held_place *place)
 {
     const struct arb_history *history = &client->snapshots.history;
-    arb_fine linger = (arb_fine)linger_ticks(client) * ARB_FINE_TICK;
-    walk->count = 0;
-    for (uint32_t i = view->from + 1; i-- > 0;) {
-        struct arb_frame frame = arb_history_frame(history, i);
-        if (i < view->from && view->at - (arb_fine)frame.tick * ARB_FINE_TICK > linger) {
-            break;
-        }
-        walk->frames[walk->count] = frame;
-        walk->next[walk->count++] = 0;
-    }
-}
-
-/* The newest state of the next id; its older states, of whatever generation, are passed. */
-static const struct arb_published *walk_next(struct walk *walk, bool *lingers)
-{
-    const struct arb_published *best = NULL;
-    for (uint32_t i = 0; i < walk->count; i++) {
-        const struct arb_frame *frame = &walk->frames[i];
-        if (walk->next[i] < frame->entity_count) {
-            const struct arb_published *state = &frame->entities[walk->next[i]];
-            if (best == NULL || state->key.id < best->key.id) {
-                best = state;
-                *lingers = i > 0;
-            }
-        }
-    }
-    for (uint32_t i = 0; i < walk->count && best != NULL; i++) {
-        const struct arb_frame *frame = &walk->frames[i];
-        if (walk->next[i] < frame->entity_count &&
-            frame->entities[walk->next[i]].key.id == best->key.id) {
-            walk->next[i]++;
-        }
-    }
-    return best;
-}
-
-static void draw_all(struct arbiter_client *client, const struct arb_history_view *view,
-                     bool anything)
-{
-    struct arb_key own = client->snapshots.header.controlled;
-    bool own_pending = client->predict.has_state && client->snapshots.history.count > 0;
-    struct walk walk = {.count = 0};
-    if (anything) {
-        walk_begin(client, view, &walk);
-    }
-    bool lingers = false;
-    const struct arb_published *state;
-    while ((state = walk_next(&walk, &lingers)) != NULL) {
-        if (own_pending && state->key.id >= own.id) {
+    const struct arb_history_slot *newest = arb_history_newest(history);
+    bool has_own = client->predict.has_state && newest != NULL;
+    bool own_pending = has_own;
+    const struct arb_held_frame *frame = place == NULL ? NULL : &history->held.frames[place->from];
+    for (uint32_t i = 0; frame != NULL && i < frame->count; i++) {
+        uint16_t id = frame->entries[i].key.id;
+        if (own_pending && id >= newest->controlled.id) {
             draw_own(client);
             own_pending = false;
         }
-        if (!client->predict.has_state || state->key.id != own.id) {
-            draw_other(client, view, state, lingers);
+        if (!has_own || id != newest->controlled.id) {
+            draw_other(client, place, i);
         }
     }
     if (own_pending) {
@@ -416,14 +297,10 @@ static void draw_all(struct arbiter_client *client, const struct arb_history_vie
 /* ---- the sample ---- */
 
 /* What the next inputs will say was on the screen. */
-static void remember_drawn(struct arbiter_client *client, const struct arbiter_drawn_time *time)
+static void remember_drawn(struct arbiter_client *client, const struct arb_view *view)
 {
     struct arb_client_controls *controls = &client->controls;
-    controls->drawn = (struct arb_view){
-        .from_tick = time->from_tick,
-        .to_tick = time->to_tick,
-        .fraction = (uint16_t)time->fraction,
-    };
+    controls->drawn = *view;
     controls->drawn_fraction =
         (uint8_t)((client->clocks.input.at & (ARB_FINE_TICK - 1)) / (ARB_FINE_TICK / 256));
 }
@@ -431,23 +308,24 @@ static void remember_drawn(struct arbiter_client *client, const struct arbiter_d
 static void sample_world(struct arbiter_client *client, struct arbiter_view *out)
 {
     struct arb_client_drawing *drawing = &client->drawing;
-    const struct arb_history *history = &client->snapshots.history;
-    struct arb_history_view view = {0};
+    const struct arb_held *held = &client->snapshots.history.held;
+    struct arb_view view = {0};
+    struct arb_held_place place;
     bool anything =
-        client->clocks.view.running && arb_history_find(history, client->clocks.view.at, &view);
+        client->clocks.view.running && arb_held_find(held, client->clocks.view.at, &view);
     if (anything) {
-        out->time.from_tick = arb_history_frame(history, view.from).tick;
-        out->time.to_tick = arb_history_frame(history, view.to).tick;
-        out->time.fraction = view.fraction;
-        client->statistics.frozen_frames += view.from == view.to && view.fraction > 0;
+        bool found = arb_held_place(held, &view, &place);
+        ARB_ASSERT(found);
+        out->time = (struct arbiter_drawn_time){view.from_tick, view.to_tick, view.fraction};
+        client->statistics.frozen_frames += view.from_tick == view.to_tick && view.fraction > 0;
         client->statistics.sampled_frames++;
     }
     drawing->entity_count = 0;
     drawing->point_count = 0;
-    draw_all(client, &view, anything);
+    draw_all(client, anything ? &place : NULL);
     out->entities = drawing->entities;
     out->entity_count = drawing->entity_count;
-    remember_drawn(client, &out->time);
+    remember_drawn(client, &view);
 }
 
 static void sample_own(const struct arbiter_client *client, struct arbiter_own *out)

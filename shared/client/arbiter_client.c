@@ -29,8 +29,6 @@ void arbiter_config_default(struct arbiter_config *config)
         .max_bad_messages = 64,
         .max_entities = 1024,
         .max_points = 16384,
-        .history_entities = 6144,
-        .history_points = 24576,
         .max_welcome_bytes = 1024 * 1024,
         .timeout_ms = 10000,
         .seed = 1,
@@ -56,11 +54,8 @@ static bool config_valid(const struct arbiter_config *c)
            in_range(c->spare_ticks, 0.0F, 32.0F) && c->resync_ticks >= 2 &&
            c->resync_ticks <= ARB_PREDICT_TICKS / 2 && c->max_events_per_poll > 0 &&
            c->max_bad_messages > 0 && c->max_entities > 0 && c->max_entities <= ARB_ENTITIES_MAX &&
-           c->max_points > 0 && c->max_points <= 1U << 24 &&
-           c->history_entities / 2 >= c->max_entities && c->history_entities <= 1U << 24 &&
-           c->history_points >= c->max_points && c->history_points <= 1U << 26 &&
-           c->max_welcome_bytes > 0 && c->max_welcome_bytes <= ARB_LONG_MESSAGE_BYTES_MAX &&
-           c->timeout_ms > 0;
+           c->max_points > 0 && c->max_points <= 1U << 24 && c->max_welcome_bytes > 0 &&
+           c->max_welcome_bytes <= ARB_LONG_MESSAGE_BYTES_MAX && c->timeout_ms > 0;
 }
 
 uint32_t arbiter_client_abi(void)

@@ -89,11 +89,9 @@ struct arbiter_config {
     uint32_t max_events_per_poll; /* 64: bound on network events handled by one poll */
     uint32_t max_bad_messages; /* 64: so many malformed messages of a server end the connection */
 
-    /* Room, taken at connect and touched only as it is used. */
+    /* Room for the 64 newest snapshots, taken at connect and touched only as it is used. */
     uint32_t max_entities;      /* 1024: of one snapshot */
     uint32_t max_points;        /* 16384: body points of one snapshot */
-    uint32_t history_entities;  /* 6144: of all snapshots kept, at most 64 of them */
-    uint32_t history_points;    /* 24576 */
     uint32_t max_welcome_bytes; /* 1 MiB: rules and map; freed when they have arrived */
 
     uint32_t timeout_ms; /* 10000: silence of the server that ends the connection */

@@ -24,7 +24,6 @@
 enum {
     ARB_CLIENT_PINGS = 16,       /* under way at once */
     ARB_CLIENT_EVENTS = 256,     /* waiting for their tick or for the next sample */
-    ARB_CLIENT_DEAD = 32,        /* deaths remembered: the dead do not linger */
     ARB_CLIENT_NO_MEASURE = 127, /* of buffer_ticks: no new input since the last snapshot */
 };
 
@@ -56,7 +55,6 @@ struct arb_client_clocks {
 
 struct arb_client_snapshots {
     struct arb_assembly assembly;
-    struct arb_frame scratch; /* decoded into before it is committed */
     struct arb_history history;
     bool any;                          /* one was committed */
     struct arb_snapshot_header header; /* of the newest */
@@ -113,8 +111,6 @@ struct arb_client_drawing {
     struct arbiter_entity *entities;
     struct arbiter_point *points;
     uint32_t entity_count, point_count;
-    uint32_t dead[ARB_CLIENT_DEAD]; /* keys of the last deaths told */
-    uint32_t dead_count;            /* ever */
 };
 
 struct arbiter_client {

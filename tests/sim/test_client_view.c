@@ -117,43 +117,35 @@ static bool draws(const struct arbiter_view *view, uint32_t key)
     return false;
 }
 
-/* Ticks of the drawn time during which mover 0 was drawn beyond its last snapshot. */
-static double lingering(uint64_t seed, bool told_dead)
+/* Frames say what is there: an entity that is in none from a tick on is drawn as it was last until
+ * that tick, beyond it by nothing. */
+Test(client_view, entity_is_drawn_as_long_as_the_frame_drawn_has_it)
 {
     struct fake_server *fake = fake_create(&(struct fake_options){
-        .seed = seed, .up = {.delay_us = 10000}, .down = {.delay_us = 10000}, .movers = 3});
+        .seed = 38, .up = {.delay_us = 10000}, .down = {.delay_us = 10000}, .movers = 3});
     struct arbiter_client *client = fake_join(fake);
     struct arbiter_view view;
     uint32_t key = (uint32_t)30 << 16 | 1;
     fake_run(fake, client, 2 * S, 60, NULL, NULL);
     fake->first_mover_gone = true;
-    arb_tick gone = fake->tick;
-    if (told_dead) {
-        struct arb_event death = {.tick = (uint32_t)gone, .kind = ARB_EVENT_DEATH};
-        death.death.victim = (struct arb_key){30, 1};
-        fake_event(fake, death);
-    }
-    double drawn = 0.0;
-    for (uint64_t now = 2 * S; now < 3 * S; now += 2000) {
+    arb_tick gone = (fake->tick + 1) / 2 * 2;
+    arb_tick back = 0;
+    for (uint64_t now = 2 * S; now < 4 * S; now += 2000) {
         fake_advance(fake, now);
+        if (now == 3 * S) {
+            fake->first_mover_gone = false;
+            back = (fake->tick + 1) / 2 * 2;
+        }
         arbiter_client_poll(client, now * 1000);
         arbiter_client_sample(client, now * 1000, &view);
-        if (draws(&view, key)) {
-            drawn = (double)client->clocks.view.at / ARB_FINE_TICK - (double)gone;
-        }
+        arb_tick at = (arb_tick)view.time.from_tick;
+        bool there = at < gone || (back != 0 && at >= back);
+        cr_assert_eq(draws(&view, key), there, "at %llu, gone %llu, back %llu",
+                     (unsigned long long)at, (unsigned long long)gone, (unsigned long long)back);
     }
-    cr_assert_eq(view.entity_count, 3);
+    cr_assert_eq(view.entity_count, 4);
     arbiter_client_destroy(client);
     fake_destroy(fake);
-    return drawn;
-}
-
-Test(client_view, entity_left_out_lingers_for_a_few_ticks_and_the_dead_do_not)
-{
-    double left_out = lingering(38, false);
-    double dead = lingering(39, true);
-    cr_assert(left_out > 2.0 && left_out < 7.0, "%f", left_out);
-    cr_assert_lt(dead, 2.1, "%f", dead);
 }
 
 Test(client_view, snapshots_of_many_chunks_commit_in_any_order)

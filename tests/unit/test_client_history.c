@@ -1,149 +1,135 @@
-/* What the client keeps of the snapshots, and where its view stands in them. */
+/* The frames that the client keeps of the snapshots: which, where, and what may become one. */
 #include "shared/client/arb_client_history.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#define TICK ((arb_fine)ARB_FINE_TICK)
-
 enum { ENTITIES = 40, POINTS = 64 };
 
-static struct arb_published store[ENTITIES];
-static struct arb_point point_store[POINTS];
+static struct arb_published entities[ARB_HISTORY_PLACES * ENTITIES];
+static struct arb_held_entry entries[ARB_HISTORY_PLACES * ENTITIES];
+static struct arb_point points[ARB_HISTORY_PLACES * POINTS];
+static struct arb_history history;
 
-static struct arb_history opened(void)
+static void open_history(void)
 {
-    struct arb_history history;
-    arb_history_init(&history, store, ENTITIES, point_store, POINTS);
-    return history;
+    arb_history_init(&history, entities, entries, ENTITIES, points, POINTS);
 }
 
-/* A frame with entities (first, generation), (first + 1, generation), ... whose x is the tick. */
-static void add(struct arb_history *history, arb_tick tick, uint16_t first, uint16_t generation,
-                uint32_t count)
+/* A snapshot in the free place with entities (first, generation), (first + 1, generation), ...
+ * whose x is the tick. */
+static struct arb_history_slot *receive(uint32_t id, arb_tick tick, uint16_t first,
+                                        uint16_t generation, uint32_t count)
 {
-    struct arb_published entities[ENTITIES];
-    struct arb_point points[ENTITIES];
-    memset(entities, 0, sizeof entities);
+    struct arb_history_slot *slot = arb_history_next(&history);
+    cr_assert_eq(slot->frame.entity_count, 0);
+    slot->id = id;
+    slot->frame.tick = tick;
+    slot->frame.entity_count = count;
+    slot->frame.point_count = count;
+    memset(slot->frame.entities, 0, ENTITIES * sizeof *slot->frame.entities);
     for (uint32_t i = 0; i < count; i++) {
-        entities[i].key = (struct arb_key){(uint16_t)(first + i), generation};
-        entities[i].q[ARB_CHARACTER_X] = (int32_t)tick;
-        entities[i].body_count = 1;
-        entities[i].body_first = i;
-        points[i] = (struct arb_point){(int32_t)tick, (int32_t)i};
+        struct arb_published *entity = &slot->frame.entities[i];
+        entity->key = (struct arb_key){(uint16_t)(first + i), generation};
+        entity->q[ARB_CHARACTER_X] = (int32_t)tick;
+        entity->body_count = 1;
+        entity->body_first = i;
+        slot->entries[i] = (struct arb_held_entry){.key = entity->key};
+        slot->frame.points[i] = (struct arb_point){(int32_t)tick, (int32_t)i};
     }
-    struct arb_frame frame = {tick, count, count, entities, points};
-    cr_assert(arb_history_accepts(history, &frame));
-    arb_history_add(history, &frame);
+    return slot;
 }
 
-Test(client_history, view_stands_between_two_snapshots_in_256ths)
+static void commit(uint32_t id, arb_tick tick, uint16_t first, uint16_t generation, uint32_t count)
 {
-    struct arb_history history = opened();
-    struct arb_history_view view;
-    cr_assert_not(arb_history_find(&history, 100 * TICK, &view), "nothing is held");
-    add(&history, 100, 1, 1, 2);
-    add(&history, 104, 1, 1, 2);
-    static const struct {
-        arb_fine at;
-        bool found;
-        uint32_t from, to, fraction;
-    } cases[] = {
-        {99 * TICK, false, 0, 0, 0},
-        {100 * TICK, true, 0, 1, 0},
-        {101 * TICK, true, 0, 1, 64},
-        {101 * TICK + 100, true, 0, 1, 64},
-        {104 * TICK - 1, true, 0, 1, 255},
-        {104 * TICK, true, 1, 1, 0},
-        {105 * TICK + TICK / 2, true, 1, 1, 384},
-        {4000 * TICK, true, 1, 1, 65535},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        bool found = arb_history_find(&history, cases[i].at, &view);
-        cr_assert_eq(found, cases[i].found, "case %zu", i);
-        if (found) {
-            cr_assert_eq(view.from, cases[i].from, "case %zu", i);
-            cr_assert_eq(view.to, cases[i].to, "case %zu", i);
-            cr_assert_eq(view.fraction, cases[i].fraction, "case %zu: %u", i, view.fraction);
-            cr_assert_leq(view.at, cases[i].at);
+    struct arb_history_slot *slot = receive(id, tick, first, generation, count);
+    cr_assert(arb_history_accepts(&history, &slot->frame));
+    arb_history_commit(&history);
+}
+
+static void check_whole(const struct arb_history_slot *slot)
+{
+    for (uint32_t i = 0; i < slot->frame.entity_count; i++) {
+        const struct arb_published *entity = &slot->frame.entities[i];
+        cr_assert_eq(entity->q[ARB_CHARACTER_X], (int32_t)slot->frame.tick);
+        cr_assert_eq(slot->frame.points[entity->body_first].x, (int32_t)slot->frame.tick);
+        cr_assert(arb_key_equal(slot->entries[i].key, entity->key));
+    }
+}
+
+Test(client_history, sixty_four_newest_ids_are_kept_whole)
+{
+    open_history();
+    cr_assert_null(arb_history_newest(&history));
+    for (uint32_t i = 0; i < 1000; i++) {
+        commit(0xFFF0 + i, 100 + 2 * (arb_tick)i, 5, 1, i % (ENTITIES + 1));
+        uint32_t kept = i + 1 < ARB_HELD_FRAMES ? i + 1 : ARB_HELD_FRAMES;
+        cr_assert_eq(history.count, kept);
+        cr_assert_eq(history.held.count, kept);
+        for (uint32_t frame = 0; frame < kept; frame++) {
+            const struct arb_history_slot *slot = arb_history_at(&history, frame);
+            const struct arb_held_frame *held = &history.held.frames[frame];
+            cr_assert_eq(slot->id, 0xFFF0 + i - (kept - 1 - frame));
+            cr_assert_eq(held->id, slot->id);
+            cr_assert_eq(held->tick, slot->frame.tick);
+            cr_assert_eq(held->count, slot->frame.entity_count);
+            cr_assert_eq(held->entries, slot->entries);
+            check_whole(slot);
         }
     }
 }
 
-Test(client_history, each_entity_has_its_own_pair)
+Test(client_history, frame_64_ids_back_is_no_longer_held_however_few_came_since)
 {
-    struct arb_history history = opened();
-    struct arb_history_view view;
-    struct arb_history_pair pair;
-    add(&history, 100, 1, 1, 3);
-    add(&history, 102, 1, 1, 2); /* 3 was left out */
-    add(&history, 104, 1, 1, 3);
-    arb_history_find(&history, 103 * TICK, &view);
-    cr_assert(arb_history_pair(&history, &view, (struct arb_key){3, 1}, 6, &pair));
-    cr_assert_eq(pair.from_tick, 100);
-    cr_assert_eq(pair.to_tick, 104);
-    cr_assert_eq(pair.from_points[0].x, 100);
-    cr_assert_eq(pair.to_points[0].y, 2);
-    cr_assert(arb_history_pair(&history, &view, (struct arb_key){1, 1}, 6, &pair));
-    cr_assert_eq(pair.from_tick, 102);
-    cr_assert_not(arb_history_pair(&history, &view, (struct arb_key){3, 1}, 2, &pair),
-                  "not looked back that far");
-    cr_assert_not(arb_history_pair(&history, &view, (struct arb_key){1, 2}, 6, &pair),
-                  "another generation is another entity");
+    open_history();
+    commit(100, 200, 1, 1, 2);
+    commit(110, 220, 1, 1, 2);
+    commit(163, 326, 1, 1, 2);
+    cr_assert_eq(history.count, 3, "100 is 63 ids back");
+    cr_assert_eq(arb_history_index(&history, 100), 0);
+    commit(164, 328, 1, 1, 2);
+    cr_assert_eq(history.count, 3);
+    cr_assert_eq(arb_history_index(&history, 100), history.count);
+    cr_assert_eq(arb_history_index(&history, 110), 0);
+    commit(400, 800, 1, 1, 2);
+    cr_assert_eq(history.count, 1);
+    check_whole(arb_history_newest(&history));
 }
 
-Test(client_history, entity_that_enters_later_has_no_state_yet)
+Test(client_history, what_is_received_and_not_committed_changes_no_frame)
 {
-    struct arb_history history = opened();
-    struct arb_history_view view;
-    struct arb_history_pair pair;
-    add(&history, 100, 1, 1, 1);
-    add(&history, 104, 1, 1, 2);
-    arb_history_find(&history, 103 * TICK, &view);
-    cr_assert_not(arb_history_pair(&history, &view, (struct arb_key){2, 1}, 6, &pair));
+    open_history();
+    for (uint32_t i = 0; i < 70; i++) {
+        commit(i, i, 1, 1, 7);
+        receive(i + 1, 9999, 3, 2, ENTITIES);
+        for (uint32_t frame = 0; frame < history.count; frame++) {
+            check_whole(arb_history_at(&history, frame));
+        }
+    }
 }
 
-Test(client_history, group_that_goes_back_changes_nothing)
+Test(client_history, group_that_goes_back_is_refused_and_one_of_the_same_tick_replaces)
 {
-    struct arb_history history = opened();
-    struct arb_published entity = {.key = {1, 1}};
-    add(&history, 124, 1, 1, 1);
-    add(&history, 128, 1, 1, 1);
-    struct arb_frame older = {127, 1, 0, &entity, NULL};
-    cr_assert_not(arb_history_accepts(&history, &older));
-    struct arb_frame same = {128, 1, 0, &entity, NULL};
-    cr_assert(arb_history_accepts(&history, &same));
-    arb_history_add(&history, &same);
+    open_history();
+    commit(1, 124, 1, 1, 1);
+    commit(2, 128, 1, 1, 1);
+    cr_assert_not(arb_history_accepts(&history, &receive(3, 127, 1, 1, 1)->frame));
+    cr_assert_eq(history.count, 2);
+    commit(4, 128, 1, 1, 2);
     cr_assert_eq(history.count, 2, "128 again replaces");
-    cr_assert_eq(arb_history_frame(&history, 1).entities[0].q[ARB_CHARACTER_X], 0);
+    cr_assert_eq(arb_history_newest(&history)->frame.entity_count, 2);
+    cr_assert_eq(arb_history_index(&history, 2), history.count);
+    cr_assert_eq(history.held.frames[1].id, 4);
+    commit(5, 130, 1, 1, 3);
+    cr_assert_eq(arb_history_index(&history, 4), 1);
+    check_whole(arb_history_at(&history, 1));
 }
 
 Test(client_history, older_generation_is_refused)
 {
-    struct arb_history history = opened();
-    struct arb_published entity = {.key = {42, 3}};
-    struct arb_frame late = {130, 1, 0, &entity, NULL};
-    add(&history, 128, 42, 4, 1);
-    cr_assert_not(arb_history_accepts(&history, &late));
-    entity.key.generation = 5;
-    cr_assert(arb_history_accepts(&history, &late));
-}
-
-Test(client_history, oldest_frames_make_room_and_the_rest_stays_whole)
-{
-    struct arb_history history = opened();
-    for (arb_tick tick = 0; tick < 2000; tick += 2) {
-        uint32_t count = (uint32_t)(tick / 2 % 13);
-        add(&history, tick, 5, 1, count);
-        cr_assert_gt(history.count, 0);
-        for (uint32_t i = 0; i < history.count; i++) {
-            struct arb_frame frame = arb_history_frame(&history, i);
-            cr_assert_eq(frame.tick, tick - 2 * (history.count - 1 - i));
-            cr_assert_eq(frame.entity_count, frame.tick / 2 % 13);
-            for (uint32_t e = 0; e < frame.entity_count; e++) {
-                cr_assert_eq(frame.entities[e].q[ARB_CHARACTER_X], (int32_t)frame.tick);
-                cr_assert_eq(frame.points[frame.entities[e].body_first].x, (int32_t)frame.tick);
-            }
-        }
-    }
+    open_history();
+    commit(1, 128, 42, 4, 1);
+    cr_assert_not(arb_history_accepts(&history, &receive(2, 130, 42, 3, 1)->frame));
+    cr_assert(arb_history_accepts(&history, &receive(2, 130, 42, 5, 1)->frame));
+    cr_assert(arb_history_accepts(&history, &receive(2, 130, 41, 1, 1)->frame));
 }
