@@ -1,10 +1,11 @@
 /* INPUT, bit by bit (PROTOCOL.md "INPUT"):
  *
- *   type 8 | control 8 | has_ack 1 [ack 16 | all 1 (mask 32)] | count 6
+ *   type 8 | control 8 | has_ack 1 [ack 16 | all 1 (mask 32)] | view delay small | count 6
  *   [older 1 (6) | sequence 16 | tick 16 | input 1 | input 2 ...]
  *
  *   input: changed 1 [step 1 (16) | buttons 1 (..) | edges 1 (..) | move 1 (8 8) | aim 1 (..) |
- * muzzle 1 (8)] and with fire held or pressed: drawn 1 [same 1 (to 16, gap) | fraction 9 or 16]
+ * muzzle 1 (8)] and with fire held or pressed: drawn 1 [same 1 (to 16, gap) | fraction 9 or 16 |
+ * held 1 (distance behind ack)]
  */
 #include "shared/base/arb_assert.h"
 #include "shared/proto/arb_proto_internal.h"
@@ -19,6 +20,8 @@ enum {
 };
 
 const struct arb_small arb_small_gap = {{2, 4, 8, 16}};
+const struct arb_small arb_small_delay = {{0, 8, 12, 16}};
+const struct arb_small arb_small_held = {{1, 4, 8, 16}};
 
 static bool shoots(const struct arb_input *input)
 {
@@ -56,8 +59,14 @@ static void write_aim(struct arb_bit_writer *writer, uint16_t aim, uint16_t befo
     }
 }
 
+/* What a view's `held` is told against: it is seldom older than the ack by more than one. */
+static uint16_t held_reference(const struct arb_input_packet *packet)
+{
+    return packet->has_ack != 0 ? packet->ack_snapshot : 0;
+}
+
 static void write_view(struct arb_bit_writer *writer, const struct arb_view *view,
-                       const struct arb_view *before)
+                       const struct arb_view *before, uint16_t reference)
 {
     bool drawn = view_drawn(view);
     arb_bits_write(writer, drawn, 1);
@@ -76,6 +85,11 @@ static void write_view(struct arb_bit_writer *writer, const struct arb_view *vie
     }
     ARB_ASSERT(gap == 0 || view->fraction <= 256);
     arb_bits_write(writer, view->fraction, gap == 0 ? 16 : WAITING_FRACTION);
+    bool same_held = view_drawn(before) && view->held == before->held;
+    arb_bits_write(writer, same_held, 1);
+    if (!same_held) {
+        arb_small_write(writer, &arb_small_held, (uint16_t)(reference - view->held));
+    }
 }
 
 static bool changed(const struct arb_input *input, const struct arb_input *before, arb_tick step)
@@ -130,6 +144,7 @@ static void write_head(struct arb_bit_writer *writer, const struct arb_input_pac
             arb_bits_write(writer, packet->ack_mask, 32);
         }
     }
+    arb_small_write(writer, &arb_small_delay, packet->view_delay);
     arb_bits_write(writer, packet->count, COUNT_BITS);
     if (packet->count > 0) {
         arb_bits_write(writer, packet->older_count != 0, 1);
@@ -168,7 +183,7 @@ size_t arb_input_packet_encode(const struct arb_input_packet *packet, uint8_t *b
             write_changes(&writer, input, &before, step);
         }
         if (shoots(input)) {
-            write_view(&writer, &input->view, &before.view);
+            write_view(&writer, &input->view, &before.view, held_reference(packet));
         }
         struct arb_view view = shoots(input) ? input->view : before.view;
         before = *input;
@@ -195,8 +210,9 @@ static uint16_t read_aim(struct arb_bit_reader *reader, uint16_t before)
 
 /* The view goes in place of the one before. */
 static enum arb_decode read_view(struct arb_bit_reader *reader, arb_tick near_tick,
-                                 struct arb_view *view)
+                                 uint16_t reference, struct arb_view *view)
 {
+    bool after_another = view_drawn(view);
     if (arb_bits_read(reader, 1) == 0) {
         memset(view, 0, sizeof *view);
         return ARB_DECODE_OK;
@@ -214,7 +230,14 @@ static enum arb_decode read_view(struct arb_bit_reader *reader, arb_tick near_ti
     }
     bool between = view->from_tick < view->to_tick;
     view->fraction = (uint16_t)arb_bits_read(reader, between ? WAITING_FRACTION : 16);
-    return between && view->fraction > 256 ? ARB_DECODE_RANGE : ARB_DECODE_OK;
+    if (between && view->fraction > 256) {
+        return ARB_DECODE_RANGE;
+    }
+    if (arb_bits_read(reader, 1) == 0) {
+        view->held = (uint16_t)(reference - arb_small_read(reader, &arb_small_held));
+        return ARB_DECODE_OK;
+    }
+    return after_another ? ARB_DECODE_OK : ARB_DECODE_RANGE;
 }
 
 static enum arb_decode read_changes(struct arb_bit_reader *reader, struct arb_input *input,
@@ -247,7 +270,8 @@ static enum arb_decode read_changes(struct arb_bit_reader *reader, struct arb_in
 
 /* `running` is the input before, with the newest view, and becomes this one. */
 static enum arb_decode read_input(struct arb_bit_reader *reader, bool first, arb_tick near_tick,
-                                  struct arb_input *running, struct arb_input *out)
+                                  uint16_t reference, struct arb_input *running,
+                                  struct arb_input *out)
 {
     uint32_t step = 1;
     running->edges = 0;
@@ -266,7 +290,7 @@ static enum arb_decode read_input(struct arb_bit_reader *reader, bool first, arb
         memset(&out->view, 0, sizeof out->view);
         return ARB_DECODE_OK;
     }
-    enum arb_decode reason = read_view(reader, near_tick, &running->view);
+    enum arb_decode reason = read_view(reader, near_tick, reference, &running->view);
     *out = *running;
     return reason;
 }
@@ -280,6 +304,7 @@ static enum arb_decode read_head(struct arb_bit_reader *reader, struct arb_input
         bool all = arb_bits_read(reader, 1) != 0;
         out->ack_mask = all ? UINT32_MAX : (uint32_t)arb_bits_read(reader, 32);
     }
+    out->view_delay = (uint16_t)arb_small_read(reader, &arb_small_delay);
     out->count = (uint8_t)arb_bits_read(reader, COUNT_BITS);
     if (out->count > ARB_INPUTS_PER_PACKET_MAX) {
         return ARB_DECODE_RANGE;
@@ -315,7 +340,8 @@ static enum arb_decode read_inputs(struct arb_bit_reader *reader, arb_sequence n
         return ARB_DECODE_RANGE;
     }
     for (int i = 0; i < out->count; i++) {
-        enum arb_decode reason = read_input(reader, i == 0, near_tick, &running, &out->inputs[i]);
+        enum arb_decode reason =
+            read_input(reader, i == 0, near_tick, held_reference(out), &running, &out->inputs[i]);
         if (reason != ARB_DECODE_OK) {
             return reason;
         }

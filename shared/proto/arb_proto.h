@@ -200,6 +200,9 @@ struct arb_input_packet {
     uint16_t ack_snapshot; /* newest committed snapshot id (low 16); meaningful when has_ack */
     uint8_t has_ack;
     uint32_t ack_mask;   /* bit i: snapshot ack - 1 - i was committed too */
+    uint16_t view_delay; /* 1/16 tick: the delay of drawing others that this client announces, its
+                            estimate of the server's time less half a round trip less the time it
+                            draws (spec/lag-compensation.md); 0 before it draws */
     uint8_t count;       /* 0..ARB_INPUTS_PER_PACKET_MAX; 0: a bare acknowledgement */
     uint8_t older_count; /* the first so many of them were made under an earlier control number: the
                             server counts their edges and steps with a neutral input (aim kept), and
@@ -210,8 +213,8 @@ struct arb_input_packet {
 
 /* 0 when it does not fit, or two ticks in a row are more than 65,535 apart. Unchanged inputs
  * (buttons, move, aim, muzzle fraction as before, no edge, next tick) cost one bit while fire is
- * neither held nor pressed; only with fire does the view travel, else it is decoded as zeros. -128
- * of a move travels as -127. */
+ * neither held nor pressed; only with fire does the view travel, else it is decoded as zeros. So is
+ * what a view of nothing drawn says else. -128 of a move travels as -127. */
 size_t arb_input_packet_encode(const struct arb_input_packet *packet, uint8_t *bytes,
                                size_t capacity);
 

@@ -59,6 +59,7 @@ extern const struct arb_fields *const arb_proto_tables[];
 extern const size_t arb_proto_table_count;
 
 /* Widths of the small values (PROTOCOL.md "Small values"). */
-extern const struct arb_small arb_small_id, arb_small_generation, arb_small_points, arb_small_gap;
+extern const struct arb_small arb_small_id, arb_small_generation, arb_small_points, arb_small_gap,
+    arb_small_delay, arb_small_held;
 
 #endif

@@ -267,7 +267,7 @@ def decode_welcome(message, parameters=None):
 # ---- INPUT ----
 
 def new_input(**values):
-    """buttons, edges, move (x, y), aim, muzzle, view: None or (from, to, fraction)."""
+    """buttons, edges, move (x, y), aim, muzzle, view: None or (from, to, fraction, held)."""
     return {"buttons": 0, "edges": 0, "move": (0, 0), "aim": 0, "muzzle": 0, "view": None, **values}
 
 
@@ -277,7 +277,7 @@ def _write_buttons(out, buttons):
     out.put(buttons, 16 if wide else 4)
 
 
-def _write_view(out, view, newest):
+def _write_view(out, view, newest, ack):
     out.put(view is not None, 1)
     if view is None:
         return
@@ -287,6 +287,10 @@ def _write_view(out, view, newest):
         out.put(view[1], 16)
         write_small(out, "view gap", view[1] - view[0])
     out.put(view[2], 9 if view[0] < view[1] else 16)
+    same_held = newest is not None and view[3] == newest[3]
+    out.put(same_held, 1)
+    if not same_held:
+        write_small(out, "view held", (ack - view[3]) % 0x10000)
 
 
 def _write_changes(out, item, before, step):
@@ -314,9 +318,9 @@ def _write_changes(out, item, before, step):
         out.put(item["muzzle"], 8)
 
 
-def encode_input(control, inputs, sequence=0, older=0, ack=None, mask=0):
+def encode_input(control, inputs, sequence=0, older=0, ack=None, mask=0, view_delay=0):
     """inputs: new_input() each with "tick", oldest first, the first one's sequence given; the first `older` of them were
-    made under the control number before; ack: snapshot id or None."""
+    made under the control number before; ack: snapshot id or None; view_delay in 1/16 tick."""
     out = Writer()
     out.put(PAGE.types["INPUT"], 8)
     out.put(control, 8)
@@ -326,6 +330,7 @@ def encode_input(control, inputs, sequence=0, older=0, ack=None, mask=0):
         out.put(mask == 0xFFFFFFFF, 1)
         if mask != 0xFFFFFFFF:
             out.put(mask, 32)
+    write_small(out, "view delay", view_delay)
     out.put(len(inputs), 6)
     if inputs:
         out.put(older != 0, 1)
@@ -343,7 +348,7 @@ def encode_input(control, inputs, sequence=0, older=0, ack=None, mask=0):
         if changed:
             _write_changes(out, item, before, step)
         if (item["buttons"] | item["edges"]) & FIRE:
-            _write_view(out, item["view"], view)
+            _write_view(out, item["view"], view, 0 if ack is None else ack)
             view = item["view"]
         before = item
     return out.bytes()

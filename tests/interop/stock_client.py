@@ -74,7 +74,7 @@ class Player(Connection):
         self.parts, self.assembly = wire.Parts(), wire.Assembly()
         self.welcome = self.header = self.snapshot = self.counts = None
         self.events, self.snapshot_ids = [], []
-        self.pings, self.offset, self.best_rtt = {}, None, math.inf
+        self.pings, self.offset, self.best_rtt, self.drawn = {}, None, math.inf, None
         self.sequence, self.tick, self.control = 0, None, 0
         self.waiting = []  # (sequence, control, input), not yet consumed
         self.held = {}
@@ -139,13 +139,19 @@ class Player(Connection):
         known = set(self.snapshot_ids[-40:])
         return sum(1 << i for i in range(32) if (self.header["id"] - 1 - i) % TURN in known)
 
+    def _view_delay(self):
+        if self.drawn is None:
+            return 0
+        half_way = self.best_rtt / 2 * self.welcome["tick_rate"]
+        return min(max(round(16 * (self.server_tick() - half_way - self.drawn)), 0), 0xFFFF)
+
     def _send_inputs(self):
         entries = [entry for entry in self.waiting if (self.control - entry[1]) % 256 <= 1][-32:]
         older = sum(entry[1] != self.control for entry in entries)
         ack = self.header["id"] if self.header else None
         self.unsequenced(wire.encode_input(
             self.control, [entry[2] for entry in entries], sequence=(entries[0][0] if entries else 0) % TURN, older=older,
-            ack=ack, mask=self._mask() if self.header else 0))
+            ack=ack, mask=self._mask() if self.header else 0, view_delay=self._view_delay()))
 
     def step(self):
         """One tick: waits for it, makes its input, sends."""
@@ -159,7 +165,8 @@ class Player(Connection):
         view = None
         if self.header is not None:
             published = self.tick - (self.tick - self.header["tick"]) % TURN
-            view = (published, published, 0)
+            view = (published, published, 0, self.header["id"])
+            self.drawn = published
         item = wire.new_input(tick=self.tick, edges=self.edges, view=view, **self.held)
         self.edges = 0
         self.waiting.append((self.sequence, self.control, item))

@@ -106,7 +106,8 @@ class Long(unittest.TestCase):
 
 class Inputs(unittest.TestCase):
     def test_a_bare_acknowledgement_has_the_golden_bytes(self):
-        self.assertEqual(wire.encode_input(9, [], ack=0xFFFE, mask=0xA0000001), GOLDEN["bare_ack"])
+        self.assertEqual(wire.encode_input(9, [], ack=0xFFFE, mask=0xA0000001, view_delay=0x8001),
+                         GOLDEN["bare_ack"])
 
     def test_inputs_have_the_golden_bytes(self):
         fire, dash, reload = 1, 4, 8
@@ -114,17 +115,18 @@ class Inputs(unittest.TestCase):
         held = {"buttons": fire | 0x8000, "move": (-100, 127), "muzzle": 128, "aim": 65500}
         past = {**held, "buttons": reload, "move": (5, 127), "aim": 36}
         inputs = [
-            wire.new_input(tick=tick, edges=fire | dash, view=(0x1FFE0, 0x1FFE2, 256), **held),
-            wire.new_input(tick=tick + 1, view=(0x1FFE0, 0x1FFE2, 17), **held),
-            wire.new_input(tick=tick + 2, view=(0x1FFE2, 0x1FFE2, 1000), **{**held, "aim": 36}),
+            wire.new_input(tick=tick, edges=fire | dash, view=(0x1FFE0, 0x1FFE2, 256, 0xFFFE), **held),
+            wire.new_input(tick=tick + 1, view=(0x1FFE0, 0x1FFE2, 17, 0xFFFE), **held),
+            wire.new_input(tick=tick + 2, view=(0x1FFE2, 0x1FFE2, 1000, 3), **{**held, "aim": 36}),
             wire.new_input(tick=tick + 502, **past),
             wire.new_input(tick=tick + 503, **past),
             wire.new_input(tick=tick + 504, edges=0x1000, **{**past, "muzzle": 0}),
             wire.new_input(tick=tick + 505, edges=fire, **{**past, "muzzle": 0, "aim": 30000}),
-            wire.new_input(tick=tick + 506, edges=fire, view=(0x1FC00, 0x20010, 1),
+            wire.new_input(tick=tick + 506, edges=fire, view=(0x1FC00, 0x20010, 1, 4),
                            **{**past, "muzzle": 0, "aim": 30000}),
         ]
-        message = wire.encode_input(255, inputs, sequence=0xFFFD, older=3, ack=3, mask=0xFFFFFFFF)
+        message = wire.encode_input(255, inputs, sequence=0xFFFD, older=3, ack=3, mask=0xFFFFFFFF,
+                                    view_delay=100)
         self.assertEqual(message.hex(), GOLDEN["input"].hex())
 
 

@@ -240,6 +240,7 @@ static void bare_ack_fill(struct proto_decoded *out)
     out->input.ack_snapshot = 0xFFFE;
     out->input.has_ack = 1;
     out->input.ack_mask = 0xA0000001;
+    out->input.view_delay = 0x8001;
 }
 
 static struct arb_input input_after(const struct arb_input *before, arb_tick step)
@@ -260,23 +261,26 @@ static void input_fill(struct proto_decoded *out)
                                         .ack_snapshot = 3,
                                         .has_ack = 1,
                                         .ack_mask = UINT32_MAX,
+                                        .view_delay = 100,
                                         .count = 8,
                                         .older_count = 3};
     struct arb_input *in = packet->inputs;
-    in[0] = (struct arb_input){.sequence = 0xFFFD,
-                               .target_tick = 0x1FFFC,
-                               .buttons = ARB_BUTTON_FIRE | 0x8000,
-                               .edges = ARB_BUTTON_FIRE | ARB_BUTTON_DASH,
-                               .move_x = -100,
-                               .move_y = 127,
-                               .aim = 65500,
-                               .muzzle_fraction = 128,
-                               .view = {.from_tick = 0x1FFE0, .to_tick = 0x1FFE2, .fraction = 256}};
+    in[0] = (struct arb_input){
+        .sequence = 0xFFFD,
+        .target_tick = 0x1FFFC,
+        .buttons = ARB_BUTTON_FIRE | 0x8000,
+        .edges = ARB_BUTTON_FIRE | ARB_BUTTON_DASH,
+        .move_x = -100,
+        .move_y = 127,
+        .aim = 65500,
+        .muzzle_fraction = 128,
+        .view = {.from_tick = 0x1FFE0, .to_tick = 0x1FFE2, .fraction = 256, .held = 0xFFFE}};
     in[1] = input_after(&in[0], 1);
     in[1].view.fraction = 17;
     in[2] = input_after(&in[1], 1);
     in[2].aim = 36;
-    in[2].view = (struct arb_view){.from_tick = 0x1FFE2, .to_tick = 0x1FFE2, .fraction = 1000};
+    in[2].view =
+        (struct arb_view){.from_tick = 0x1FFE2, .to_tick = 0x1FFE2, .fraction = 1000, .held = 3};
     in[3] = input_after(&in[2], 500);
     in[3].buttons = ARB_BUTTON_RELOAD;
     in[3].move_x = 5;
@@ -290,7 +294,8 @@ static void input_fill(struct proto_decoded *out)
     in[6].aim = 30000;
     in[7] = input_after(&in[6], 1);
     in[7].edges = ARB_BUTTON_FIRE;
-    in[7].view = (struct arb_view){.from_tick = 0x1FC00, .to_tick = 0x20010, .fraction = 1};
+    in[7].view =
+        (struct arb_view){.from_tick = 0x1FC00, .to_tick = 0x20010, .fraction = 1, .held = 4};
 }
 
 static size_t input_encode(const struct proto_decoded *message, uint8_t *bytes, size_t capacity)

@@ -170,6 +170,8 @@ static void compare_small_values(void)
     add_small("generation", &arb_small_generation);
     add_small("point count", &arb_small_points);
     add_small("view gap", &arb_small_gap);
+    add_small("view delay", &arb_small_delay);
+    add_small("view held", &arb_small_held);
     compare("small values");
 }
 

@@ -40,7 +40,7 @@ Test(proto_input, an_unchanged_input_costs_one_bit)
 
 Test(proto_input, the_view_travels_only_with_fire)
 {
-    struct arb_view view = {.from_tick = 90, .to_tick = 92, .fraction = 7};
+    struct arb_view view = {.from_tick = 90, .to_tick = 92, .fraction = 7, .held = 40};
     hold(1, 1, 100, (struct arb_input){.buttons = ARB_BUTTON_USE, .view = view});
     cr_assert_eq(round_trip(1, 100), ARB_DECODE_OK);
     cr_assert_eq(decoded.inputs[0].view.to_tick, 0);
@@ -51,6 +51,7 @@ Test(proto_input, the_view_travels_only_with_fire)
     cr_assert_eq(round_trip(1, 100), ARB_DECODE_OK);
     cr_assert_eq(decoded.inputs[0].view.from_tick, 90);
     cr_assert_eq(decoded.inputs[0].view.fraction, 7);
+    cr_assert_eq(decoded.inputs[0].view.held, 40);
 }
 
 Test(proto_input, an_input_before_anything_was_drawn_has_no_view)
@@ -138,10 +139,10 @@ Test(proto_input, inputs_of_an_earlier_control_number_are_marked)
         cr_assert_eq(decoded.older_count, older);
     }
     size_t size = arb_input_packet_encode(&packet, bytes, sizeof bytes);
-    /* Bits: type 8, control 8, ack 1, count 6, flag 1, so the number begins at byte 3. */
-    bytes[3] = (uint8_t)((bytes[3] & 0xC0) | 4);
+    /* Bits: type 8, control 8, ack 1, delay 2, count 6, flag 1: the number begins at bit 26. */
+    bytes[3] = (uint8_t)((bytes[3] & 3) | 4 << 2);
     cr_assert_eq(arb_input_packet_decode(bytes, size, 1, 100, &decoded), ARB_DECODE_RANGE);
-    bytes[3] &= 0xC0;
+    bytes[3] &= 3;
     cr_assert_eq(arb_input_packet_decode(bytes, size, 1, 100, &decoded), ARB_DECODE_RANGE);
 }
 
@@ -165,14 +166,53 @@ Test(proto_input, the_largest_packet_fits_a_datagram)
     cr_assert_eq(memcmp(&packet, &decoded, sizeof packet), 0);
 }
 
-/* Bits of a packet with one input, by hand: type, control, no ack, count 1, none older, sequence 1,
- * tick 9. */
+/* Bits that the packet of two inputs with these `held` takes, and that it comes back as it was. */
+static size_t bits_with_held(uint16_t ack, uint16_t first, uint16_t second)
+{
+    struct arb_view view = {.from_tick = 90, .to_tick = 92, .fraction = 7};
+    hold(2, 1, 100, (struct arb_input){.buttons = ARB_BUTTON_FIRE, .view = view});
+    packet.has_ack = 1;
+    packet.ack_snapshot = ack;
+    packet.inputs[0].view.held = first;
+    packet.inputs[1].view.held = second;
+    cr_assert_eq(round_trip(1, 100), ARB_DECODE_OK);
+    cr_assert_eq(memcmp(&packet, &decoded, sizeof packet), 0);
+    return arb_input_packet_encode(&packet, bytes, sizeof bytes);
+}
+
+Test(proto_input, what_was_held_costs_bits_only_when_it_is_not_the_ack)
+{
+    size_t nearest = bits_with_held(1, 1, 1);
+    cr_assert_eq(bits_with_held(1, 0, 0), nearest, "one behind");
+    cr_assert_eq(bits_with_held(1, 0xFFFF, 0xFFFF), nearest + 1, "two behind, across the wrap");
+    cr_assert_leq(bits_with_held(1, 0xFFFF, 1), nearest + 1);
+    cr_assert_leq(bits_with_held(20, 21, 21), nearest + 2, "ahead of the ack: nobody honest");
+}
+
+Test(proto_input, every_view_delay_travels)
+{
+    static const uint16_t delays[] = {0, 1, 255, 256, 4095, 4096, 65535};
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+        hold(1, 1, 100, (struct arb_input){.aim = 1});
+        packet.view_delay = delays[i];
+        cr_assert_eq(round_trip(1, 100), ARB_DECODE_OK);
+        cr_assert_eq(decoded.view_delay, delays[i]);
+        packet.count = 0;
+        memset(packet.inputs, 0, sizeof packet.inputs);
+        cr_assert_eq(round_trip(1, 100), ARB_DECODE_OK);
+        cr_assert_eq(decoded.view_delay, delays[i], "a bare acknowledgement has it too");
+    }
+}
+
+/* Bits of a packet with one input, by hand: type, control, no ack, no delay, count 1, none older,
+ * sequence 1, tick 9. */
 static size_t by_hand(const char *input_bits)
 {
     struct arb_bit_writer writer;
     arb_bits_write_begin(&writer, bytes, sizeof bytes);
     arb_bits_write(&writer, ARB_MESSAGE_INPUT, 8);
     arb_bits_write(&writer, 0, 9);
+    arb_bits_write(&writer, 0, 2);
     arb_bits_write(&writer, 1, 6);
     arb_bits_write(&writer, 0, 1);
     arb_bits_write(&writer, 1, 16);
@@ -196,10 +236,12 @@ Test(proto_input, forms_that_no_sender_writes_are_refused)
         {"1 0 1 0 1000 0 0 0 0 0", ARB_DECODE_OK},                /* fire, nothing drawn */
         {"1 0 1 0 1000 0 0 0 0 1 1 000000000", ARB_DECODE_RANGE}, /* same view as none */
         /* to 2, gap 2, fraction 257 */
-        {"1 0 1 0 1000 0 0 0 0 1 0 0100000000000000 00 01 100000001", ARB_DECODE_RANGE},
-        {"1 0 1 0 1000 0 0 0 0 1 0 0100000000000000 00 01 000000001", ARB_DECODE_OK},
+        {"1 0 1 0 1000 0 0 0 0 1 0 0100000000000000 00 01 100000001 0 00 0", ARB_DECODE_RANGE},
+        {"1 0 1 0 1000 0 0 0 0 1 0 0100000000000000 00 01 000000001 0 00 0", ARB_DECODE_OK},
+        /* held as in no view before */
+        {"1 0 1 0 1000 0 0 0 0 1 0 0100000000000000 00 01 000000001 1", ARB_DECODE_RANGE},
         /* to 2, gap 3 */
-        {"1 0 1 0 1000 0 0 0 0 1 0 0100000000000000 00 11 000000001", ARB_DECODE_RANGE},
+        {"1 0 1 0 1000 0 0 0 0 1 0 0100000000000000 00 11 000000001 0 00 0", ARB_DECODE_RANGE},
         /* drawn, but at no tick */
         {"1 0 1 0 1000 0 0 0 0 1 0 0000000000000000 00 00 0000000000000000", ARB_DECODE_RANGE},
     };
@@ -210,7 +252,8 @@ Test(proto_input, forms_that_no_sender_writes_are_refused)
     }
     hold(1, 1, 9, (struct arb_input){0});
     size_t size = arb_input_packet_encode(&packet, bytes, sizeof bytes);
-    bytes[2] = 33 << 1;
+    bytes[2] = (uint8_t)(33 << 3); /* the lower 5 bits of 33; the 6th is byte 3's lowest */
+    bytes[3] |= 1;
     cr_assert_eq(arb_input_packet_decode(bytes, size, 1, 9, &decoded), ARB_DECODE_RANGE,
                  "33 inputs");
 }
