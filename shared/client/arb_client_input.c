@@ -94,6 +94,19 @@ static void make_one(struct arbiter_client *client, arb_tick target)
     arb_predict_input(&client->predict, &pending);
 }
 
+/* What the others are drawn later than the network makes them, in 1/16 tick: the server adds the
+ * round trip that it measures, and so expects the views that this client will name. */
+static uint16_t view_delay(const struct arbiter_client *client)
+{
+    const struct arb_client_clocks *clocks = &client->clocks;
+    if (client->controls.drawn.to_tick == 0) {
+        return 0;
+    }
+    arb_fine delay = clocks->server.at - arb_client_half_round_trip(client) - clocks->view.at;
+    arb_fine steps = delay / (ARB_FINE_TICK / 16);
+    return steps < 0 ? 0 : steps > UINT16_MAX ? UINT16_MAX : (uint16_t)steps;
+}
+
 static void send_packet(struct arbiter_client *client, uint64_t now_ns)
 {
     struct arb_client_snapshots *snapshots = &client->snapshots;
@@ -103,6 +116,7 @@ static void send_packet(struct arbiter_client *client, uint64_t now_ns)
         .ack_snapshot = snapshots->header.id,
         .has_ack = snapshots->any,
         .ack_mask = (uint32_t)(snapshots->committed_mask >> 1),
+        .view_delay = view_delay(client),
     };
     uint32_t count = arb_predict_unacknowledged(predict);
     packet.count = (uint8_t)(count < ARB_INPUTS_PER_PACKET_MAX ? count : ARB_INPUTS_PER_PACKET_MAX);

@@ -355,10 +355,11 @@ static arb_fine fine_from_ticks(float ticks)
            (ARB_FINE_TICK / 256);
 }
 
-static arb_fine half_round_trip(const struct arb_client_clocks *clocks)
+arb_fine arb_client_half_round_trip(const struct arbiter_client *client)
 {
-    const struct arb_time_sample *best = arb_time_sync_best(&clocks->sync);
-    return best == NULL ? 0 : arb_fine_from_ns(best->rtt_ns / 2, clocks->sync.rate);
+    const struct arb_time_sync *sync = &client->clocks.sync;
+    const struct arb_time_sample *best = arb_time_sync_best(sync);
+    return best == NULL ? 0 : arb_fine_from_ns(best->rtt_ns / 2, sync->rate);
 }
 
 /* Before the server has said how early inputs come: they are half a round trip under way, wait for
@@ -369,7 +370,7 @@ static arb_fine first_lead(const struct arbiter_client *client)
     const struct arb_client_clocks *clocks = &client->clocks;
     arb_fine gap = arb_fine_from_ns(clocks->poll_gap_ns, clocks->sync.rate);
     arb_fine frame = gap > ARB_FINE_TICK ? gap : ARB_FINE_TICK;
-    return half_round_trip(clocks) + ARB_FINE_TICK + frame +
+    return arb_client_half_round_trip(client) + ARB_FINE_TICK + frame +
            fine_from_ticks(client->config.spare_ticks) -
            (arb_fine)client->match.welcome.input_delay_ticks * ARB_FINE_TICK;
 }
@@ -407,7 +408,7 @@ void arb_client_clocks_advance(struct arbiter_client *client, uint64_t now_ns)
     if (clocks->delay.count == 0) {
         /* No snapshot was measured yet: they will be half a round trip old. A view that began
          * younger would stand still until it has fallen back. */
-        clocks->delay_now.age = half_round_trip(clocks);
+        clocks->delay_now.age = arb_client_half_round_trip(client);
     }
     arb_fine behind = clocks->delay_now.age + clocks->delay_now.interpolation;
     arb_slew_advance(&clocks->view, now_ns, rate, clocks->server.at - behind,

@@ -179,6 +179,9 @@ void arb_client_ping(struct arbiter_client *client, uint64_t now_ns);
 void arb_client_pong(struct arbiter_client *client, const struct arb_pong *pong,
                      uint64_t received_ns);
 
+/* As the best sample says; 0 without one. */
+arb_fine arb_client_half_round_trip(const struct arbiter_client *client);
+
 /* Clocks and loss into the statistics, which outlive the connection. */
 void arb_client_note_clocks(struct arbiter_client *client);
 

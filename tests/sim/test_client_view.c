@@ -9,6 +9,7 @@
 #include "tests/support/fake_server.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #define S 1000000ULL /* of the virtual clock, in microseconds */
@@ -105,6 +106,60 @@ Test(client_view, silence_is_extrapolated_for_four_ticks_and_then_frozen)
     }
     arbiter_client_destroy(client);
     fake_destroy(fake);
+}
+
+struct shots {
+    struct fake_server *fake;
+    uint32_t frames;
+    uint16_t expected_held;
+    double off_max; /* ticks between the view that is expected and the one that was named */
+};
+
+/* A press each half second; what the server makes of the press before. */
+static void shoot(void *user, struct arbiter_client *client, const struct arbiter_view *view)
+{
+    struct shots *shots = user;
+    struct arbiter_input input = {.buttons = shots->frames++ % 30 == 0 ? ARBITER_BUTTON_FIRE : 0};
+    if (input.buttons != 0) {
+        shots->expected_held = client->snapshots.header.id;
+        cr_assert_eq(client->controls.drawn.held, shots->expected_held);
+    }
+    arbiter_client_input(client, &input);
+    (void)view;
+    const struct arb_input *press = &shots->fake->last_press;
+    if (shots->frames % 30 != 25 || press->sequence == 0) {
+        return;
+    }
+    cr_assert_eq(press->view.held, shots->expected_held, "the newest that was committed then");
+    double sent = (double)press->target_tick - (double)fake_figures(client).lead_ticks;
+    double rtt = (double)fake_figures(client).rtt_min_ms * 60.0 / 1000.0;
+    double expected = sent - rtt / 2.0 - (double)shots->fake->view_delay / 16.0;
+    double off = expected - (double)arb_view_at(&press->view) / (double)ARB_FINE_TICK;
+    shots->off_max = fmax(shots->off_max, fabs(off));
+}
+
+Test(client_view, announced_delay_says_which_view_a_shot_will_name)
+{
+    static const uint64_t one_way_us[] = {1000, 50000, 150000};
+    for (size_t i = 0; i < sizeof one_way_us / sizeof one_way_us[0]; i++) {
+        struct fake_server *fake = fake_create(&(struct fake_options){
+            .seed = 41,
+            .up = {.delay_us = (uint32_t)one_way_us[i]},
+            .down = {.delay_us = (uint32_t)one_way_us[i], .jitter_us = 10000},
+            .movers = 3,
+        });
+        struct arbiter_client *client = fake_join(fake);
+        struct shots shots = {.fake = fake};
+        cr_assert_eq(fake->view_delay, 0);
+        fake_run(fake, client, 4 * S, 60, NULL, NULL);
+        fake_run(fake, client, 12 * S, 60, shoot, &shots);
+        cr_assert_gt(fake->view_delay, 16, "%u", fake->view_delay);
+        cr_assert_lt(fake->view_delay, 16 * 6, "the network's share is not in it: %u",
+                     fake->view_delay);
+        cr_assert_lt(shots.off_max, 2.5, "%f", shots.off_max);
+        arbiter_client_destroy(client);
+        fake_destroy(fake);
+    }
 }
 
 static bool draws(const struct arbiter_view *view, uint32_t key)

@@ -158,6 +158,7 @@ static void send_refusal(struct fake_server *fake, const struct arb_hello *hello
 static void take_inputs(struct fake_server *fake, const struct arb_input_packet *packet)
 {
     fake->acks += packet->has_ack;
+    fake->view_delay = packet->view_delay;
     for (uint32_t i = 0; packet->has_ack && i < 32; i++) {
         uint16_t age = (uint16_t)(packet->ack_snapshot - 1 - i - FIRST_SNAPSHOT);
         fake->bad_acks += (packet->ack_mask >> i & 1) != 0 && age >= 0x8000;

@@ -55,6 +55,7 @@ struct fake_server {
     uint32_t max_packet_inputs;
     uint64_t acks, bad_acks;     /* bad: names a snapshot that was never sent */
     struct arb_input last_press; /* newest input with an edge */
+    uint16_t view_delay;         /* as the newest packet announced it, 1/16 tick */
 };
 
 struct fake_server *fake_create(const struct fake_options *options);
