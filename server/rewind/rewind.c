@@ -81,6 +81,8 @@ struct rewind *rewind_create(struct arb_arena *arena, const struct rewind_config
     rewind->samples =
         rewind_samples(config->max_rewind_ms, config->tick_rate, config->window_ticks);
     rewind->frame_count = rewind_frames(config);
+    rewind->rule = (struct arb_drawn_rule){.interval_ticks = config->snapshot_interval_ticks,
+                                           .tick_rate = config->tick_rate};
     rewind->frames = arb_arena_take_array(arena, rewind->frame_count, sizeof rewind->frames[0]);
     for (uint32_t i = 0; i < rewind->frame_count; i++) {
         struct arb_frame *frame = &rewind->frames[i];
@@ -154,144 +156,6 @@ struct arb_view rewind_present(const struct rewind *rewind)
     const struct arb_frame *newest = rewind_newest(rewind);
     ARB_ASSERT(newest != NULL);
     return (struct arb_view){.from_tick = newest->tick, .to_tick = newest->tick};
-}
-
-/* ---- a character in a view ---- */
-
-static arb_tick clamp_tick(arb_tick tick, arb_tick low, arb_tick high)
-{
-    return tick < low ? low : tick > high ? high : tick;
-}
-
-bool rewind_moment_of(const struct rewind *rewind, struct arb_view view,
-                      struct rewind_moment *moment)
-{
-    ARB_ASSERT(!rewind->open);
-    const struct arb_frame *newest = rewind_newest(rewind);
-    if (newest == NULL) {
-        return false;
-    }
-    uint64_t held = rewind->committed < rewind->samples ? rewind->committed : rewind->samples;
-    arb_tick oldest = newest->tick - (held - 1);
-    arb_tick from = clamp_tick(view.from_tick, oldest, newest->tick);
-    arb_tick to = clamp_tick(view.to_tick, from, newest->tick);
-    bool is_pair = view.from_tick < view.to_tick;
-    moment->from = rewind_frame(rewind, from);
-    moment->to = rewind_frame(rewind, to);
-    uint16_t fraction = view.fraction > 256 ? 256 : view.fraction;
-    moment->part = from < to ? (float)fraction / 256.0F : 0.0F;
-    moment->ticks = is_pair ? 0.0F : (float)view.fraction / 256.0F;
-    return true;
-}
-
-/* Few entities come and go, so most stand in the guessed place. */
-static const struct arb_published *find_id(const struct arb_frame *frame, uint16_t id,
-                                           uint32_t guess)
-{
-    if (guess < frame->entity_count && frame->entities[guess].key.id == id) {
-        return &frame->entities[guess];
-    }
-    uint32_t low = 0, high = frame->entity_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (frame->entities[middle].key.id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    bool found = low < frame->entity_count && frame->entities[low].key.id == id;
-    return found ? &frame->entities[low] : NULL;
-}
-
-static float value_of(const struct arb_kind *kind, const struct arb_published *state, int8_t field)
-{
-    return arb_dequantise(state->q[field], kind->fields[field].unit);
-}
-
-static struct arb_vec2 position_of(const struct arb_kind *kind, const struct arb_published *state)
-{
-    return (struct arb_vec2){value_of(kind, state, kind->x), value_of(kind, state, kind->y)};
-}
-
-static float heading_of(const struct arb_kind *kind, const struct arb_published *state)
-{
-    return kind->heading < 0 ? 0.0F : arb_angle_wrap(value_of(kind, state, kind->heading));
-}
-
-/* Past the newest: straight on, capped, heading kept; a long body is never extrapolated. */
-static struct arb_vec2 extrapolated(const struct rewind *rewind, const struct arb_kind *kind,
-                                    const struct arb_published *state, float ticks)
-{
-    struct arb_vec2 position = position_of(kind, state);
-    if (ticks <= 0.0F || kind->vx < 0 || kind->vy < 0 || kind->has_body) {
-        return position;
-    }
-    struct arb_vec2 velocity = {value_of(kind, state, kind->vx), value_of(kind, state, kind->vy)};
-    return arb_move_extrapolate(position, velocity, ticks, rewind->config.snapshot_interval_ticks,
-                                rewind->config.tick_rate);
-}
-
-/* A jump lies between them: nothing is interpolated, the earlier state holds until the later tick.
- */
-static bool jumped(const struct arb_kind *kind, const struct arb_published *a,
-                   const struct arb_published *b)
-{
-    return kind->jump >= 0 && a->q[kind->jump] != b->q[kind->jump];
-}
-
-bool rewind_stance_at(const struct rewind *rewind, const struct rewind_moment *moment, uint16_t id,
-                      struct rewind_stance *stance)
-{
-    bool at_end = moment->part >= 1.0F;
-    uint32_t guess = rewind->leaves[id].index;
-    const struct arb_published *a = find_id(at_end ? moment->to : moment->from, id, guess);
-    if (a == NULL) {
-        return false;
-    }
-    const struct arb_kind *kind = &rewind->config.schema->kinds[a->kind];
-    *stance = (struct rewind_stance){.state = a, .part = moment->part};
-    if (at_end || moment->part <= 0.0F) {
-        float ticks = at_end ? 0.0F : moment->ticks;
-        stance->position = extrapolated(rewind, kind, a, ticks);
-        return true;
-    }
-    const struct arb_published *b = find_id(moment->to, id, guess);
-    if (b == NULL || !arb_key_equal(a->key, b->key) || a->kind != b->kind) {
-        return false;
-    }
-    stance->position = position_of(kind, a);
-    if (!jumped(kind, a, b)) {
-        stance->next = b;
-        stance->position = arb_move_lerp(stance->position, position_of(kind, b), moment->part);
-    }
-    return true;
-}
-
-float rewind_stance_heading(const struct rewind *rewind, const struct rewind_stance *stance)
-{
-    const struct arb_kind *kind = &rewind->config.schema->kinds[stance->state->kind];
-    float heading = heading_of(kind, stance->state);
-    return stance->next == NULL
-               ? heading
-               : arb_move_lerp_angle(heading, heading_of(kind, stance->next), stance->part);
-}
-
-bool rewind_pose(const struct rewind *rewind, struct arb_key key, struct arb_view view,
-                 struct arb_vec2 *position, float *heading)
-{
-    struct rewind_moment moment;
-    struct rewind_stance stance;
-    if (key.id >= rewind->config.entity_capacity || !rewind_moment_of(rewind, view, &moment) ||
-        !rewind_stance_at(rewind, &moment, key.id, &stance) ||
-        !arb_key_equal(stance.state->key, key)) {
-        return false;
-    }
-    *position = stance.position;
-    if (heading != NULL) {
-        *heading = rewind_stance_heading(rewind, &stance);
-    }
-    return true;
 }
 
 /* ---- origins ---- */

@@ -72,12 +72,6 @@ bool rewind_origin(const struct rewind *rewind, uint16_t slot, arb_sequence sequ
 /* The view that means "no rewind": the newest published frame. */
 struct arb_view rewind_present(const struct rewind *rewind);
 
-/* Where a character stood in that view, by the rules of drawing: m, rad. False when it did not
- * exist there, or in one of the two ticks only. *heading may be NULL; it is 0 for kinds without
- * one. */
-bool rewind_pose(const struct rewind *rewind, struct arb_key key, struct arb_view view,
-                 struct arb_vec2 *position, float *heading);
-
 /* The states that one client held of one character around a view: the frames of those two ticks;
  * equal: that one alone, extrapolated (shared/view/arb_held.h). */
 struct rewind_pair {
@@ -85,12 +79,25 @@ struct rewind_pair {
     arb_tick from_tick, to_tick;
 };
 
+/* Where a character stood in that view, by the rules of drawing (shared/view/arb_drawn.h), drawn
+ * from the view's own two ticks: m, rad. False when it was not in the frame of the earlier one.
+ * *heading may be NULL; it is 0 for kinds without one. */
+bool rewind_pose(const struct rewind *rewind, struct arb_key key, struct arb_view view,
+                 struct arb_vec2 *position, float *heading);
+
+/* The same from the two states of a pair. False when a frame of theirs is not held, lacks it, or
+ * the view's time does not lie between them. */
+bool rewind_pose_of_pair(const struct rewind *rewind, const struct rewind_pair *pair,
+                         struct arb_view view, struct arb_vec2 *position, float *heading);
+
+/* ---- rays ---- */
+
 struct rewind_ray {
     struct arb_key shooter; /* never hit */
     uint8_t shooter_team;   /* with team_filter: same team (not 0) is never hit */
     bool team_filter;
     struct arb_vec2 origin;    /* m */
-    struct arb_vec2 direction; /* unit */
+    struct arb_vec2 direction; /* unit; one that is not finite hits nothing */
     float range;               /* m */
     uint8_t pierce;            /* characters it goes through; 0: stops at the first */
     struct arb_view view;      /* the applied view */
@@ -111,11 +118,77 @@ struct rewind_shot {
     struct rewind_hit
         hits[REWIND_HITS_MAX]; /* nearest first, ties by key; one per victim: its nearest shape */
     uint8_t hit_count;
-    float reach; /* m: where the ray ended (static shape, last victim, or range) */
+    uint32_t unseen; /* those whom it would have met before its end, had the client held them;
+                       REWIND_HITS_MAX at most */
+    float reach;     /* m: where the ray ended (static shape, last victim, or range) */
 };
 
 /* Pure: (histories, ray) -> hits. Static geometry stops the ray. */
 void rewind_resolve_shot(struct rewind *rewind, const struct rewind_ray *ray,
                          struct rewind_shot *out);
+
+/* The same for the pellets of one shot, out[count]: they share shooter, team, view and pairs, which
+ * are those of rays[0]. */
+void rewind_resolve_shots(struct rewind *rewind, const struct rewind_ray *rays, uint32_t count,
+                          struct rewind_shot *out);
+
+/* ---- more than rays: melee, projectiles, explosions. Pure; arrays in, arrays out ---- */
+
+/* Which past is asked, and who counts in it: as in struct rewind_ray. */
+struct rewind_past {
+    struct arb_key shooter; /* ARB_KEY_NONE: nobody is spared as the shooter */
+    uint8_t shooter_team;
+    bool team_filter;
+    struct arb_view view;
+    const struct rewind_pair *pairs; /* ascending by key, or NULL */
+    uint32_t pair_count;
+};
+
+/* A capsule (a == b: circle) that moves by delta without turning. */
+struct rewind_sweep {
+    struct arb_vec2 a, b;  /* m, at its start */
+    float radius;          /* m; 0 allowed */
+    struct arb_vec2 delta; /* m; 0, or not finite: it meets nothing */
+    uint8_t pierce;
+    bool walls; /* static geometry stops it; of circles only (asserted) */
+};
+
+/* out[count] for sweeps[count]. A hit's distance is the way of the capsule until it touches, its
+ * point where `a` stands then; reach: how far it went. Touching counts; who is touched at the start
+ * is met at 0. */
+void rewind_sweep(struct rewind *rewind, const struct rewind_past *past,
+                  const struct rewind_sweep *sweeps, uint32_t count, struct rewind_shot *out);
+
+/* A capsule (a == b: circle) that stands. */
+struct rewind_area {
+    struct arb_vec2 a, b; /* m */
+    float radius;         /* m */
+};
+
+enum { REWIND_TOUCHES_MAX = 64 };
+
+struct rewind_touch {
+    /* Nearest first, ties by key; distance: m from the segment a b to the victim's nearest shape,
+     * 0 when it reaches that far; point: of that shape's axis, the nearest to a b. Static geometry
+     * between the two is the caller's question (arb_geometry_ray to the point). */
+    struct rewind_hit hits[REWIND_TOUCHES_MAX];
+    uint8_t hit_count;
+    uint32_t unseen;   /* as in struct rewind_shot */
+    uint32_t left_out; /* touched, but farther than REWIND_TOUCHES_MAX others */
+};
+
+/* out[count] for areas[count]. Touching counts. */
+void rewind_overlap(struct rewind *rewind, const struct rewind_past *past,
+                    const struct rewind_area *areas, uint32_t count, struct rewind_touch *out);
+
+struct rewind_place {
+    bool there;
+    struct arb_vec2 position; /* m */
+    float heading;            /* rad */
+};
+
+/* out[count] for keys[count]: where each was drawn; the filters do not count. */
+void rewind_places(const struct rewind *rewind, const struct rewind_past *past,
+                   const struct arb_key *keys, uint32_t count, struct rewind_place *out);
 
 #endif

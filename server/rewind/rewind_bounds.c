@@ -3,7 +3,6 @@
 #include "server/rewind/rewind_internal.h"
 
 #include "shared/base/arb_assert.h"
-#include "shared/base/arb_math.h"
 #include "shared/move/arb_move.h"
 
 #define FAT 0.5F /* m: a slow mover is put back into the tree every few ticks only */
@@ -26,18 +25,10 @@ static b2AABB around(struct arb_vec2 a, struct arb_vec2 b, float reach)
 static b2AABB bounds_of(const struct rewind *rewind, const struct arb_published *state)
 {
     const struct arb_kind *kind = &rewind->config.schema->kinds[state->kind];
-    float unit = kind->fields[kind->x].unit;
-    struct arb_vec2 at = {arb_dequantise(state->q[kind->x], unit),
-                          arb_dequantise(state->q[kind->y], kind->fields[kind->y].unit)};
-    struct arb_vec2 ahead = at;
-    if (kind->vx >= 0 && kind->vy >= 0) {
-        uint32_t interval = rewind->config.snapshot_interval_ticks;
-        struct arb_vec2 velocity = {
-            arb_dequantise(state->q[kind->vx], kind->fields[kind->vx].unit),
-            arb_dequantise(state->q[kind->vy], kind->fields[kind->vy].unit)};
-        ahead = arb_move_extrapolate(at, velocity, (float)arb_move_extrapolation_cap(interval),
-                                     interval, rewind->config.tick_rate);
-    }
+    struct arb_drawn_pair pair = {.from = state};
+    struct arb_vec2 at = arb_drawn_position(kind, &pair, &rewind->rule);
+    pair.at = (arb_fine)arb_move_extrapolation_cap(rewind->rule.interval_ticks) * ARB_FINE_TICK;
+    struct arb_vec2 ahead = arb_drawn_position(kind, &pair, &rewind->rule);
     return around(at, ahead, rewind->facts[state->kind].reach);
 }
 

@@ -3,6 +3,7 @@
 #define REWIND_INTERNAL_H
 
 #include "server/rewind/rewind.h"
+#include "shared/view/arb_drawn.h"
 
 #include <box2d/collision.h>
 
@@ -39,7 +40,8 @@ struct rewind {
 
     struct arb_frame *frames; /* [frame_count] ring by tick */
     uint32_t frame_count;
-    uint32_t samples; /* of them, the newest ones that a view may name */
+    uint32_t samples; /* of them, the newest ones that a view without pairs may name */
+    struct arb_drawn_rule rule;
     uint64_t committed;
     arb_tick newest; /* meaningful when committed > 0 */
     bool open;       /* between begin and commit */
@@ -55,11 +57,13 @@ struct rewind {
 void rewind_bounds_commit(struct rewind *rewind, const struct arb_frame *frame);
 void rewind_bounds_create(struct rewind *rewind, struct arb_arena *arena);
 
-/* The two frames of a view and how to stand between them. */
+/* ---- who stood where: rewind_stance.c ---- */
+
+/* A view's own two frames and its time. */
 struct rewind_moment {
-    const struct arb_frame *from, *to;
-    float part;  /* 0..1 from one to the other; 0 when they are the same */
-    float ticks; /* past the newest: from == to */
+    const struct arb_frame *from;
+    const struct arb_frame *to; /* NULL: the one alone, or what lies past it */
+    arb_fine at;
 };
 
 /* A view of ticks that are not held names the nearest that are. False before the first frame. */
@@ -68,16 +72,55 @@ bool rewind_moment_of(const struct rewind *rewind, struct arb_view view,
 
 struct rewind_stance {
     const struct arb_published *state; /* the earlier one */
-    const struct arb_published *next;  /* to interpolate with; NULL: state alone */
-    float part;
+    struct arb_drawn_pair drawn;
     struct arb_vec2 position;
 };
 
-/* Entity `id` at that moment; false when it was not there. */
+/* Entity `id` (below the capacity) as drawn from the moment's own two frames; false when it was not
+ * there. */
 bool rewind_stance_at(const struct rewind *rewind, const struct rewind_moment *moment, uint16_t id,
+                      struct rewind_stance *stance);
+
+/* As drawn from the states of a pair at time `at`. */
+bool rewind_stance_of(const struct rewind *rewind, const struct rewind_pair *pair, arb_fine at,
                       struct rewind_stance *stance);
 
 /* Apart, because most candidates of a ray are missed by their place alone. */
 float rewind_stance_heading(const struct rewind *rewind, const struct rewind_stance *stance);
+
+/* ---- what all queries share: rewind_query.c ---- */
+
+struct rewind_query {
+    const struct rewind *rewind;
+    struct rewind_past past;
+    struct rewind_moment moment;
+    arb_fine at;    /* the view's time, unclamped: what pairs are drawn at */
+    arb_tick sure;  /* the tree covers states of this tick and younger */
+    bool any_older; /* some pair begins before that: those are tried one by one */
+};
+
+/* Looks the histories up once. False: there is no past yet. */
+bool rewind_query_begin(struct rewind_query *query, const struct rewind *rewind,
+                        const struct rewind_past *past);
+
+/* The tree's candidate. False: not there, or not the tree's to find (rewind_query_older).
+ * *unseen: it was there, but the client did not hold it. */
+bool rewind_query_stance(const struct rewind_query *query, uint16_t id,
+                         struct rewind_stance *stance, bool *unseen);
+
+/* Pair `index` when the tree does not cover it. */
+bool rewind_query_older(const struct rewind_query *query, uint32_t index,
+                        struct rewind_stance *stance);
+
+/* Self, and the own team where it is spared. */
+bool rewind_query_spares(const struct rewind_query *query, const struct arb_published *state);
+
+/* The shapes of a stance in the world's frame, out[return value]. */
+uint32_t rewind_query_shapes(const struct rewind_query *query, const struct rewind_stance *stance,
+                             struct rewind_shape out[REWIND_SHAPES_MAX]);
+
+/* Keeps the nearest `most` in order, ties by key; returns the new count. */
+uint32_t rewind_hit_insert(struct rewind_hit *hits, uint32_t count, uint32_t most,
+                           const struct rewind_hit *hit);
 
 #endif
