@@ -62,6 +62,7 @@ struct arb_simnet_counters {
     uint64_t bad_checksum; /* corrupted and plain: dropped by the receiver, as by UDP */
     uint64_t buffer_full;  /* dropped by the receiver */
     uint64_t too_long, nobody, overflow;
+    uint64_t allocations; /* for more datagrams under way at once than ever before */
 };
 
 struct arb_simnet *arb_simnet_create(uint64_t seed);

@@ -51,10 +51,11 @@ static struct head *head_of(void *block)
     return (struct head *)((uint8_t *)block - HEAD_BYTES);
 }
 
-static void *take_large(size_t bytes)
+static void *take_large(struct arb_pool *pool, size_t bytes)
 {
     struct head *head = arb_mem_malloc(HEAD_BYTES + bytes);
     if (head == NULL) return NULL;
+    pool->taken++;
     head->size_index = LARGE;
     head->mark = MARK_TAKEN;
     return head + 1;
@@ -66,8 +67,9 @@ void *arb_pool_take(struct arb_pool *pool, size_t bytes)
     while (index < ARB_POOL_SIZES && arb_pool_block_bytes[index] < bytes) {
         index++;
     }
-    if (index == LARGE) return take_large(bytes);
+    if (index == LARGE) return take_large(pool, bytes);
 
+    pool->taken++;
     struct arb_pool_size *size = &pool->sizes[index];
     if (size->free != NULL) {
         struct arb_pool_free *block = size->free;
@@ -89,6 +91,7 @@ void arb_pool_give(struct arb_pool *pool, void *block)
     struct head *head = head_of(block);
     ARB_ASSERT(head->mark == MARK_TAKEN);
     head->mark = MARK_FREE;
+    pool->taken--;
     if (head->size_index == LARGE) {
         arb_mem_free(head);
         return;
@@ -100,6 +103,7 @@ void arb_pool_give(struct arb_pool *pool, void *block)
 
 void arb_pool_free(struct arb_pool *pool)
 {
+    ARB_ASSERT(pool->taken == 0);
     while (pool->newest != NULL) {
         struct arb_pool_chunk *older = pool->newest->older;
         arb_mem_free(pool->newest);

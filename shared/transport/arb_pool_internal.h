@@ -18,6 +18,7 @@ struct arb_pool_size {
 
 struct arb_pool {
     struct arb_pool_chunk *newest;
+    uint32_t taken; /* blocks, large ones too */
     struct arb_pool_size sizes[ARB_POOL_SIZES];
 };
 
@@ -30,7 +31,7 @@ void arb_pool_init(struct arb_pool *pool, const uint32_t counts[ARB_POOL_SIZES])
 void *arb_pool_take(struct arb_pool *pool, size_t bytes);
 /* Accepts NULL. The block is from this pool. */
 void arb_pool_give(struct arb_pool *pool, void *block);
-/* Large blocks must have been given back. */
+/* All blocks must have been given back: one that was not would be lost in a pool that goes on. */
 void arb_pool_free(struct arb_pool *pool);
 
 #endif

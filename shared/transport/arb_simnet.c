@@ -79,6 +79,7 @@ static bool add_chunk(struct arb_simnet *net)
         flight_free(net, first + i - 1);
     }
     uint32_t *heap = arb_mem_alloc((first + FLIGHTS_PER_CHUNK) * sizeof *heap);
+    net->counters.allocations += 2;
     if (net->heap != NULL) memcpy(heap, net->heap, net->heap_count * sizeof *heap);
     arb_mem_free(net->heap);
     net->heap = heap;

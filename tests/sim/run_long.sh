@@ -50,7 +50,6 @@ chmod +x "$work/one"
 total=$((2 * count))
 left=$(runs | wc -l)
 echo "$total runs, $((total - left)) of them passed before; seeds from $seed"
-failed=$(runs | xargs -r -P "${JOBS:-$(nproc)}" -L 1 "$work/one" "$sim" "$work" "$log" |
-    tee /dev/stderr | grep -c '^failed (')
-echo "$((total - failed)) passed, $failed failed"
-[ "$failed" = 0 ]
+runs | xargs -r -P "${JOBS:-$(nproc)}" -L 1 "$work/one" "$sim" "$work" "$log" |
+    awk -v total="$total" '{ print; fflush() } /^failed \(/ { failed++ }
+        END { printf "%d passed, %d failed\n", total - failed, failed; exit failed > 0 }'

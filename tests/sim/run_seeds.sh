@@ -39,6 +39,6 @@ chmod +x "$work/one"
 
 total=$(runs | wc -l)
 echo "$total runs; fresh seeds from $seed"
-failed=$(runs | xargs -P "${JOBS:-$(nproc)}" -L 1 "$work/one" "$sim" "$work" | tee /dev/stderr | grep -c '^failed (')
-echo "$((total - failed)) passed, $failed failed"
-[ "$failed" = 0 ]
+runs | xargs -P "${JOBS:-$(nproc)}" -L 1 "$work/one" "$sim" "$work" |
+    awk -v total="$total" '{ print; fflush() } /^failed \(/ { failed++ }
+        END { printf "%d passed, %d failed\n", total - failed, failed; exit failed > 0 }'

@@ -252,6 +252,24 @@ Test(simulator, an_event_that_the_match_puts_twice_is_noticed)
     sim_destroy(sim);
 }
 
+/* The plant of each_invariant_notices_what_breaks_it takes the server's turn. */
+Test(simulator, a_client_takes_memory_in_a_frame_only_after_a_pause)
+{
+    struct sim *sim = start(NULL, NULL);
+    sim_run_ticks(sim, 599);
+    struct sim_player *player = &sim->players[0];
+    struct sim_witness *witness = &sim->checks->witnesses[0];
+    static const uint64_t pauses_us[] = {16667, 249999, 250000};
+    for (size_t i = 0; i < sizeof pauses_us / sizeof pauses_us[0]; i++) {
+        witness->frame_us = sim->now_us - pauses_us[i];
+        sim_checks_turn(sim, player);
+        arb_mem_free(arb_mem_alloc(8));
+        sim_memory_client(sim->checks, player);
+    }
+    cr_assert_eq(sim_violations(sim, SIM_INVARIANT_memory), 2);
+    sim_destroy(sim);
+}
+
 /* Silence first, and then the end. */
 Test(simulator, a_connection_that_ends_without_a_fault_is_noticed)
 {

@@ -52,10 +52,14 @@ Test(transport_pool, what_was_given_back_is_used_before_more_is_asked_for)
         }
     }
     cr_assert_eq(arb_mem_count(), allocations);
+    void *small[9];
     for (int k = 0; k < 9; k++) {
-        arb_pool_take(&pool, 1);
+        small[k] = arb_pool_take(&pool, 1);
     }
     cr_assert_eq(arb_mem_count(), allocations + 1, "growth is counted");
+    for (int k = 0; k < 9; k++) {
+        arb_pool_give(&pool, small[k]);
+    }
     arb_pool_free(&pool);
 }
 
@@ -66,4 +70,13 @@ Test(transport_pool, giving_back_twice_is_caught, .signal = SIGABRT)
     void *block = arb_pool_take(&pool, 10);
     arb_pool_give(&pool, block);
     arb_pool_give(&pool, block);
+}
+
+Test(transport_pool, a_block_that_is_lost_is_caught_at_the_end, .signal = SIGABRT)
+{
+    struct arb_pool pool;
+    arb_pool_init(&pool, some);
+    arb_pool_give(&pool, arb_pool_take(&pool, 10));
+    (void)arb_pool_take(&pool, 2000);
+    arb_pool_free(&pool);
 }

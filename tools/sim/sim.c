@@ -11,7 +11,6 @@ enum {
     START_US = 1000000,
     SPARE_SESSIONS = 16,
     BAD_MESSAGES_MAX = 32, /* as arbiterd */
-    CHURN_US = 3000000,
 };
 
 /* Streams of the seed; players take those from STREAM_PLAYERS on. */
@@ -181,12 +180,6 @@ void sim_destroy(struct sim *sim)
     arb_mem_free(sim);
 }
 
-void sim_churn(struct sim *sim, uint64_t for_us)
-{
-    uint64_t until_us = sim->now_us + for_us + CHURN_US;
-    if (until_us > sim->churn_us) sim->churn_us = until_us;
-}
-
 /* ---- the server ---- */
 
 /* Read before each tick, as arbiterd does. */
@@ -221,13 +214,12 @@ static void run_server(struct sim *sim)
     sim->server_poll_us = sim->now_us + SERVER_POLL_US;
     uint64_t now_ns = sim_clock_ns(&sim->server_clock, sim->now_us);
     uint32_t due = scheduler_due(&sim->scheduler, now_ns);
-    if (due == 0) {
-        receive(sim);
-        return;
-    }
+    sim_checks_turn(sim, NULL);
+    if (due == 0) receive(sim);
     for (uint32_t i = 0; i < due; i++) {
         run_tick(sim);
     }
+    sim_checks_after_server(sim);
 }
 
 /* ---- the run ---- */

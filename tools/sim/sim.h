@@ -49,7 +49,7 @@ enum sim_fault {
     X(events, "every reliable event exactly once, in order")                                       \
     X(protocol, "nobody gets what cannot be decoded, or comes in the wrong place")                 \
     X(rerun, "the same ticks run again give the same checksums")                                   \
-    X(memory, "no memory is taken but for joins, leaves, and after a stall")                       \
+    X(memory, "the server takes no memory, a client to connect and after a stall")                 \
     X(scores, "kills and deaths add up")                                                           \
     X(views, "what a client draws only goes forward")                                              \
     X(progress, "a client that nothing disturbs is connected and hears of the world")

@@ -11,7 +11,6 @@
 enum {
     STREAM_CHECKS = 800,
     CLOSE_LOOK_EVERY = 12, /* ticks, on average */
-    WARM_UP_US = 8000000,  /* the first round begins in it */
 };
 
 void sim_violated(struct sim_checks *checks, enum sim_invariant invariant, const char *format, ...)
@@ -206,7 +205,6 @@ void sim_checks_begin(struct sim *sim)
                                                        .input = on_input,
                                                        .shots = on_shots,
                                                        .snapshot = on_snapshot});
-    sim_churn(sim, WARM_UP_US);
 }
 
 /* ---- what passes the port ---- */
@@ -300,6 +298,16 @@ static void recognise(struct sim_checks *checks, struct sim_player *player)
 
 /* ---- when ---- */
 
+void sim_checks_turn(struct sim *sim, const struct sim_player *player)
+{
+    if (sim->checks != NULL) sim_memory_begin(sim->checks, player);
+}
+
+void sim_checks_after_server(struct sim *sim)
+{
+    if (sim->checks != NULL) sim_memory_server(sim->checks);
+}
+
 void sim_checks_after_tick(struct sim *sim)
 {
     struct sim_checks *checks = sim->checks;
@@ -309,7 +317,6 @@ void sim_checks_after_tick(struct sim *sim)
     sim_prediction_look(checks);
     sim_scores_look(checks);
     sim_protocol_look(checks);
-    sim_memory_look(checks);
     if (checks->close_look) sim_inputs_look(checks);
     checks->close_look = arb_rng_below(&checks->rng, CLOSE_LOOK_EVERY) == 0;
 }
@@ -318,6 +325,7 @@ void sim_checks_after_frame(struct sim *sim, struct sim_player *player,
                             const struct arbiter_view *view)
 {
     struct sim_checks *checks = sim->checks;
+    sim_memory_client(checks, player);
     recognise(checks, player);
     sim_frames_look(checks, player, view);
     sim_inputs_made(checks, player);

@@ -3,15 +3,51 @@
 
 #include "shared/base/arb_mem.h"
 
-/* Server, clients, ENet and Box2D together: what is taken is taken while somebody comes or goes. */
-void sim_memory_look(struct sim_checks *checks)
+enum { POOLED_US = 250000 }; /* the stall that an endpoint's pools are enough for (arb_net.c) */
+
+/* Match, sessions, clients, ENet and Box2D together; what is on its way through the simulated
+ * network is none of theirs. */
+static uint64_t taken_since(struct sim_checks *checks)
 {
-    uint64_t allocated = arb_mem_count();
-    uint64_t grown = allocated - checks->allocated;
+    uint64_t allocated = arb_mem_count() - sim_network_counters(checks->sim)->allocations;
+    uint64_t taken = allocated - checks->allocated;
     checks->allocated = allocated;
-    if (grown > 0 && checks->sim->now_us > checks->sim->churn_us) {
-        sim_violated(checks, SIM_INVARIANT_memory, "%llu allocations while nobody came or went",
-                     (unsigned long long)grown);
+    return taken;
+}
+
+static uint32_t stage_of(const struct arbiter_client *client)
+{
+    return 2 * (uint32_t)client->connection + client->match.known;
+}
+
+void sim_memory_begin(struct sim_checks *checks, const struct sim_player *player)
+{
+    taken_since(checks);
+    if (player != NULL) checks->memory_stage = stage_of(player->client);
+}
+
+/* The server has all that it ever needs before its first tick, whoever comes and whatever waits. */
+void sim_memory_server(struct sim_checks *checks)
+{
+    uint64_t taken = taken_since(checks);
+    if (taken > 0) {
+        sim_violated(checks, SIM_INVARIANT_memory, "%llu allocations of the server",
+                     (unsigned long long)taken);
+    }
+}
+
+/* A client takes memory only when its connection comes to another stage, and in the first poll
+ * after a pause that is longer than its pools are made for, when all that came meanwhile is there
+ * at once. */
+void sim_memory_client(struct sim_checks *checks, const struct sim_player *player)
+{
+    struct sim_witness *witness = &checks->witnesses[player->index];
+    uint64_t taken = taken_since(checks);
+    uint64_t pause_us = checks->sim->now_us - witness->frame_us;
+    witness->frame_us = checks->sim->now_us;
+    if (taken > 0 && stage_of(player->client) == checks->memory_stage && pause_us < POOLED_US) {
+        sim_violated(checks, SIM_INVARIANT_memory, "%llu allocations of client %u",
+                     (unsigned long long)taken, player->index);
     }
 }
 

@@ -126,6 +126,7 @@ struct sim_witness {
     uint32_t drawn_span;
     /* progress */
     uint64_t heard_us;
+    uint64_t frame_us; /* when it was polled last */
 };
 
 struct sim_rerun {
@@ -161,8 +162,9 @@ struct sim_checks {
     uint32_t *expected; /* [entities] */
     /* scores of those whose slot was given away */
     uint64_t gone_kills, gone_deaths, gone_by_nobody;
-    uint64_t allocated; /* arb_mem_count when last looked at */
-    uint64_t refused;   /* messages that the server did not take */
+    uint64_t allocated;    /* when last looked at */
+    uint32_t memory_stage; /* of the client whose turn it is */
+    uint64_t refused;      /* messages that the server did not take */
 };
 
 __attribute__((format(printf, 3, 4))) void
@@ -208,7 +210,10 @@ struct sim_rerun *sim_rerun_create(struct sim_checks *checks);
 void sim_rerun_destroy(struct sim_rerun *rerun);
 void sim_rerun_look(struct sim_checks *checks);
 
-void sim_memory_look(struct sim_checks *checks);
+/* `player` NULL: the server's turn begins. */
+void sim_memory_begin(struct sim_checks *checks, const struct sim_player *player);
+void sim_memory_server(struct sim_checks *checks);
+void sim_memory_client(struct sim_checks *checks, const struct sim_player *player);
 void sim_scores_join(struct sim_checks *checks, uint16_t slot);
 void sim_scores_look(struct sim_checks *checks);
 void sim_protocol_look(struct sim_checks *checks);

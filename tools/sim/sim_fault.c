@@ -47,7 +47,6 @@ static void begin_stall(struct sim *sim, struct arb_rng *rng)
     struct sim_player *player = pick(sim, rng);
     uint64_t stall_us = mostly_short(rng, 50000, 6000000);
     disturb(sim, player, stall_us);
-    sim_churn(sim, stall_us);
     if (player->frame_us != SIM_NEVER) player->frame_us += stall_us;
 }
 
@@ -70,7 +69,6 @@ static void begin_overrun(struct sim *sim, struct arb_rng *rng)
 {
     sim->server_busy_us = sim->now_us + mostly_short(rng, 10000, 500000);
     sim->overrun_us = sim->server_busy_us;
-    sim_churn(sim, sim->server_busy_us - sim->now_us);
 }
 
 static void begin_duplicate(struct sim *sim, struct arb_rng *rng)
@@ -93,7 +91,6 @@ static void begin_half_open(struct sim *sim, struct arb_rng *rng)
 {
     const struct arb_link link = {.delay_us = 20000};
     uint32_t count = 1 + arb_rng_below(rng, 24);
-    sim_churn(sim, 0);
     for (uint32_t i = 0; i < SIM_STRANGERS_MAX && count > 0; i++) {
         struct sim_stranger *stranger = &sim->faults.strangers[i];
         if (stranger->net != NULL) continue;
@@ -120,7 +117,6 @@ static void begin_partition(struct sim *sim, struct arb_rng *rng)
     uint32_t direction = arb_rng_below(rng, 2);
     uint64_t until_us = sim->now_us + dead_us;
     disturb(sim, player, dead_us);
-    sim_churn(sim, dead_us);
     if (until_us > player->block_until_us[direction]) player->block_until_us[direction] = until_us;
     sim_player_set_links(sim, player);
 }
@@ -161,7 +157,6 @@ static void run_stranger(struct sim *sim, struct sim_stranger *stranger)
 {
     if (stranger->end_us <= sim->now_us) {
         arb_net_destroy(stranger->net);
-        sim_churn(sim, 0);
         stranger->net = NULL;
     } else if (stranger->greets && stranger->due_us <= sim->now_us) {
         struct arb_net_event event;

@@ -84,14 +84,9 @@ struct sim {
     struct sim_totals totals;
     uint64_t now_us;
     uint64_t ticks;
-    uint64_t churn_us; /* memory may be taken until then */
 };
 
 /* sim.c */
-/* Somebody comes or goes, or `for_us` more is waiting somewhere than usual: pools may grow for a
- * while. */
-void sim_churn(struct sim *sim, uint64_t for_us);
-
 /* sim_player.c */
 bool sim_players_open(struct sim *sim, struct config_error *error);
 void sim_players_close(struct sim *sim);
@@ -122,6 +117,9 @@ void sim_checks_begin(struct sim *sim);
 void sim_checks_destroy(struct sim_checks *checks);
 /* The port through which the checks see what goes in and out. */
 struct match_port sim_checks_port(struct sim *sim);
+/* The server, or that client, has its turn. Without checks, as the next: nothing. */
+void sim_checks_turn(struct sim *sim, const struct sim_player *player);
+void sim_checks_after_server(struct sim *sim);
 void sim_checks_after_tick(struct sim *sim);
 void sim_checks_after_frame(struct sim *sim, struct sim_player *player,
                             const struct arbiter_view *view);

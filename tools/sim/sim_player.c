@@ -88,7 +88,6 @@ void sim_player_set_links(struct sim *sim, struct sim_player *player)
 
 static void connect_now(struct sim *sim, struct sim_player *player)
 {
-    sim_churn(sim, 0);
     sim_player_settle(sim, player);
     sim_checks_connection(sim, player);
     struct arb_link links[2];
@@ -131,7 +130,6 @@ void sim_player_vanish(struct sim *sim, struct sim_player *player, uint64_t join
     sim_player_settle(sim, player);
     sim_checks_connection(sim, player);
     arbiter_client_destroy(player->client);
-    sim_churn(sim, 0);
     player->client = NULL;
     player->frame_us = player->leave_us = SIM_NEVER;
     player->join_us = join_us;
@@ -173,7 +171,6 @@ static void lost(struct sim *sim, struct sim_player *player)
     struct arbiter_disconnect_info info;
     arbiter_client_disconnect_info(player->client, &info);
     sim_player_settle(sim, player);
-    sim_churn(sim, 0);
     if (info.reason == ARBITER_REASON_ASKED && player->is_spare) {
         sim_player_vanish(sim, player, SIM_NEVER);
         return;
@@ -188,6 +185,7 @@ static void lost(struct sim *sim, struct sim_player *player)
 static void run_frame(struct sim *sim, struct sim_player *player)
 {
     uint64_t now_ns = sim_clock_ns(&player->clock, sim->now_us);
+    sim_checks_turn(sim, player);
     const struct arbiter_view *view = bot_frame(player->bot, player->client, now_ns);
     if (sim->checks != NULL) sim_checks_after_frame(sim, player, view);
     player->frame_us = next_frame_us(sim, player);
@@ -198,7 +196,6 @@ static void leave(struct sim *sim, struct sim_player *player)
 {
     player->leave_us = SIM_NEVER;
     if (player->client == NULL) return;
-    sim_churn(sim, 0);
     if (player->leaves_politely) {
         arbiter_client_disconnect(player->client, sim_clock_ns(&player->clock, sim->now_us));
     } else {
