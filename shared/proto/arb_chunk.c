@@ -7,6 +7,8 @@ static const struct arb_field header_rows[] = {
     ARB_FIELD(arb_snapshot_header, id, U16, 16, 0, 65535,
               "low 16 bits of the snapshot id, +1 each"),
     ARB_FIELD(arb_snapshot_header, tick, U16, 16, 0, 65535, "low 16 bits of the published tick"),
+    ARB_FIELD(arb_snapshot_header, baseline, U8, 8, 0, ARB_BASELINE_DISTANCE_MAX,
+              "how many ids before this its baseline is; 0: it has none"),
     ARB_FIELD(arb_snapshot_header, confirmed_tick, U16, 16, 0, 65535,
               "low 16 bits of the newest published tick that no late input can change"),
     ARB_FIELD(arb_snapshot_header, last_sequence, U16, 16, 0, 65535,
@@ -23,7 +25,7 @@ static const struct arb_field header_rows[] = {
 };
 const struct arb_fields arb_snapshot_header_fields = ARB_FIELDS("SNAPSHOT", header_rows);
 
-enum { CHUNK_HEAD_BYTES = 17 }; /* type byte and the table */
+enum { CHUNK_HEAD_BYTES = 18 }; /* type byte and the table */
 
 size_t arb_chunk_encode(const struct arb_chunk *chunk, uint8_t *bytes, size_t capacity)
 {
@@ -80,7 +82,7 @@ static bool same_group(const struct arb_snapshot_header *a, const struct arb_sna
     return a->id == b->id && a->tick == b->tick && a->confirmed_tick == b->confirmed_tick &&
            a->last_sequence == b->last_sequence && a->buffer_ticks == b->buffer_ticks &&
            a->control == b->control && arb_key_equal(a->controlled, b->controlled) &&
-           a->chunk_count == b->chunk_count;
+           a->baseline == b->baseline && a->chunk_count == b->chunk_count;
 }
 
 static bool is_stale(const struct arb_assembly *assembly, uint16_t id)

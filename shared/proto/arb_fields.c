@@ -21,25 +21,25 @@ size_t arb_field_elements(const struct arb_field *field)
     return field->size / bytes;
 }
 
-static bool type_is_signed(uint8_t type)
+bool arb_field_is_signed(uint8_t type)
 {
     return type == ARB_FIELD_I8 || type == ARB_FIELD_I16 || type == ARB_FIELD_I32;
 }
 
 /* 64 bits have no range but their width: a double could not name their bounds. */
-static bool number_in_range(const struct arb_field *field, int64_t value)
+bool arb_field_holds(const struct arb_field *field, int64_t value)
 {
     return field->type == ARB_FIELD_U64 ||
            ((double)value >= field->low && (double)value <= field->high);
 }
 
 /* Not finite compares false. */
-static bool float_in_range(const struct arb_field *field, float value)
+bool arb_field_holds_float(const struct arb_field *field, float value)
 {
     return (double)value >= field->low && (double)value <= field->high;
 }
 
-static int64_t load_number(uint8_t type, const uint8_t *at)
+int64_t arb_field_load(uint8_t type, const uint8_t *at)
 {
     uint64_t u64;
     uint32_t u32;
@@ -68,7 +68,7 @@ static int64_t load_number(uint8_t type, const uint8_t *at)
     }
 }
 
-static void store_number(uint8_t type, uint8_t *at, int64_t value)
+void arb_field_store(uint8_t type, uint8_t *at, int64_t value)
 {
     uint64_t u64 = (uint64_t)value;
     uint32_t u32 = (uint32_t)u64;
@@ -92,9 +92,9 @@ static void store_number(uint8_t type, uint8_t *at, int64_t value)
 static void write_number(struct arb_bit_writer *writer, const struct arb_field *field,
                          const uint8_t *at)
 {
-    int64_t value = load_number(field->type, at);
-    ARB_ASSERT(number_in_range(field, value));
-    if (type_is_signed(field->type)) {
+    int64_t value = arb_field_load(field->type, at);
+    ARB_ASSERT(arb_field_holds(field, value));
+    if (arb_field_is_signed(field->type)) {
         arb_bits_write_signed(writer, value, field->bits);
     } else {
         arb_bits_write(writer, (uint64_t)value, field->bits);
@@ -121,7 +121,7 @@ static void write_field(struct arb_bit_writer *writer, const struct arb_field *f
     switch (field->type) {
     case ARB_FIELD_F32:
         memcpy(&value, at, sizeof value);
-        ARB_ASSERT(float_in_range(field, value));
+        ARB_ASSERT(arb_field_holds_float(field, value));
         arb_bits_write_float(writer, value);
         break;
     case ARB_FIELD_KEY:
@@ -156,12 +156,12 @@ void arb_fields_write(struct arb_bit_writer *writer, const struct arb_fields *fi
 
 static bool read_number(struct arb_bit_reader *reader, const struct arb_field *field, uint8_t *at)
 {
-    int64_t value = type_is_signed(field->type) ? arb_bits_read_signed(reader, field->bits)
-                                                : (int64_t)arb_bits_read(reader, field->bits);
-    if (!number_in_range(field, value)) {
+    int64_t value = arb_field_is_signed(field->type) ? arb_bits_read_signed(reader, field->bits)
+                                                     : (int64_t)arb_bits_read(reader, field->bits);
+    if (!arb_field_holds(field, value)) {
         return false;
     }
-    store_number(field->type, at, value);
+    arb_field_store(field->type, at, value);
     return true;
 }
 
@@ -184,7 +184,7 @@ static bool read_field(struct arb_bit_reader *reader, const struct arb_field *fi
     case ARB_FIELD_F32:
         value = arb_bits_read_float(reader);
         memcpy(at, &value, sizeof value);
-        return float_in_range(field, value);
+        return arb_field_holds_float(field, value);
     case ARB_FIELD_KEY:
         key.id = (uint16_t)arb_bits_read(reader, 16);
         key.generation = (uint16_t)arb_bits_read(reader, 16);

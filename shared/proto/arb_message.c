@@ -196,6 +196,50 @@ uint32_t arb_small_read(struct arb_bit_reader *reader, const struct arb_small *c
     return (uint32_t)arb_bits_read(reader, code->widths[width]);
 }
 
+static unsigned step_width(const struct arb_step *code, unsigned selector, unsigned bits)
+{
+    return selector < 3 && code->widths[selector] < bits ? code->widths[selector] : bits;
+}
+
+static unsigned step_selector(const struct arb_step *code, unsigned bits, uint32_t folded)
+{
+    unsigned selector = 0;
+    while (selector < 3 && (uint64_t)folded >> step_width(code, selector, bits) != 0) {
+        selector++;
+    }
+    return selector;
+}
+
+void arb_step_write(struct arb_bit_writer *writer, const struct arb_step *code, unsigned bits,
+                    uint32_t folded)
+{
+    unsigned selector = step_selector(code, bits, folded);
+    arb_bits_write(writer, selector | (uint64_t)folded << 2, 2 + step_width(code, selector, bits));
+}
+
+uint32_t arb_step_read(struct arb_bit_reader *reader, const struct arb_step *code, unsigned bits)
+{
+    unsigned selector = (unsigned)arb_bits_read(reader, 2);
+    return (uint32_t)arb_bits_read(reader, step_width(code, selector, bits));
+}
+
+void arb_steps_write(struct arb_bit_writer *writer, const struct arb_step *code, unsigned bits,
+                     uint32_t a, uint32_t b)
+{
+    unsigned selector = step_selector(code, bits, a | b);
+    unsigned width = step_width(code, selector, bits);
+    arb_bits_write(writer, selector | (uint64_t)a << 2, 2 + width);
+    arb_bits_write(writer, b, width);
+}
+
+void arb_steps_read(struct arb_bit_reader *reader, const struct arb_step *code, unsigned bits,
+                    uint32_t *a, uint32_t *b)
+{
+    unsigned width = step_width(code, (unsigned)arb_bits_read(reader, 2), bits);
+    *a = (uint32_t)arb_bits_read(reader, width);
+    *b = (uint32_t)arb_bits_read(reader, width);
+}
+
 size_t arb_message_encode(enum arb_message_type type, const struct arb_fields *fields,
                           const void *message, uint8_t *bytes, size_t capacity)
 {

@@ -17,6 +17,7 @@ enum {
     ARB_INPUTS_PER_PACKET_MAX = 32,
     ARB_CHUNK_PAYLOAD_MAX = 8186, /* the format's bound; what is configured must fit a datagram */
     ARB_CHUNKS_MAX = 64,
+    ARB_BASELINE_DISTANCE_MAX = 63,               /* ids; a client keeps its 64 newest snapshots */
     ARB_MESSAGE_BYTES_MAX = 1175,                 /* one message in one datagram */
     ARB_LONG_MESSAGE_BYTES_MAX = 4 * 1024 * 1024, /* reassembled from parts */
 };
@@ -239,6 +240,7 @@ struct arb_snapshot_header {
     uint8_t control;     /* control number */
     struct arb_key controlled; /* the entity this client controls, or none */
     uint8_t chunk_index, chunk_count;
+    uint8_t baseline; /* ids back to the snapshot that the stream is a difference to; 0: none */
 };
 
 struct arb_chunk {

@@ -28,7 +28,7 @@ enum { ENTITY_COUNT_BITS = 14 };
 _Static_assert(ARB_ENTITIES_MAX < 1 << ENTITY_COUNT_BITS, "the count fits");
 _Static_assert(ARB_BODY_POINTS_MAX < 1 << 10, "the count of points fits its widest form");
 
-static unsigned kind_bits(const struct arb_schema *schema)
+unsigned arb_kind_bits(const struct arb_schema *schema)
 {
     unsigned bits = 0;
     while ((schema->kind_count - 1U) >> bits != 0) {
@@ -41,11 +41,11 @@ static unsigned kind_bits(const struct arb_schema *schema)
  * field's width. */
 static unsigned step_bits(unsigned point_bits, unsigned width)
 {
-    static const uint8_t narrow[3] = {4, 7, 12};
+    static const uint8_t narrow[3] = {3, 8, 12};
     return width < 3 ? narrow[width] : point_bits + 3;
 }
 
-static bool fits(int64_t value, unsigned bits)
+bool arb_fits(int64_t value, unsigned bits)
 {
     return value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1);
 }
@@ -62,16 +62,23 @@ static void write_value(struct arb_bit_writer *writer, const struct arb_kind_fie
     }
 }
 
-static void write_point(struct arb_bit_writer *writer, unsigned point_bits, int64_t dx, int64_t dy)
+void arb_trail_write(struct arb_bit_writer *writer, struct arb_trail *trail, struct arb_point point)
 {
+    int64_t x = point.x - trail->x;
+    int64_t y = point.y - trail->y;
+    int64_t dx = x - trail->step_x;
+    int64_t dy = y - trail->step_y;
+    unsigned point_bits = trail->field->bits;
     unsigned width = 0;
-    while (!fits(dx, step_bits(point_bits, width)) || !fits(dy, step_bits(point_bits, width))) {
+    while (width < 3 && (!arb_fits(dx, step_bits(point_bits, width)) ||
+                         !arb_fits(dy, step_bits(point_bits, width)))) {
         width++;
     }
     unsigned bits = step_bits(point_bits, width);
     uint64_t mask = ((uint64_t)1 << bits) - 1;
     arb_bits_write(writer, width | ((uint64_t)dx & mask) << 2, 2 + bits);
     arb_bits_write(writer, (uint64_t)dy & mask, bits);
+    *trail = (struct arb_trail){trail->field, point.x, point.y, x, y};
 }
 
 static void write_body(struct arb_bit_writer *writer, const struct arb_kind_field *field,
@@ -84,14 +91,9 @@ static void write_body(struct arb_bit_writer *writer, const struct arb_kind_fiel
     }
     write_value(writer, field, points[0].x);
     write_value(writer, field, points[0].y);
-    int64_t step_x = 0;
-    int64_t step_y = 0;
+    struct arb_trail trail = {.field = field, .x = points[0].x, .y = points[0].y};
     for (uint32_t i = 1; i < count; i++) {
-        int64_t x = (int64_t)points[i].x - points[i - 1].x;
-        int64_t y = (int64_t)points[i].y - points[i - 1].y;
-        write_point(writer, field->bits, x - step_x, y - step_y);
-        step_x = x;
-        step_y = y;
+        arb_trail_write(writer, &trail, points[i]);
     }
 }
 
@@ -100,7 +102,7 @@ void arb_entity_encode(const struct arb_schema *schema, const struct arb_frame *
 {
     ARB_ASSERT(entity->kind < schema->kind_count);
     const struct arb_kind *kind = &schema->kinds[entity->kind];
-    arb_bits_write(writer, entity->kind, kind_bits(schema));
+    arb_bits_write(writer, entity->kind, arb_kind_bits(schema));
     for (int i = 0; i < kind->field_count; i++) {
         write_value(writer, &kind->fields[i], entity->q[i]);
     }
@@ -117,13 +119,13 @@ size_t arb_entity_bits_max(const struct arb_schema *schema, uint32_t points)
     size_t worst = 0;
     for (int k = 0; k < schema->kind_count; k++) {
         const struct arb_kind *kind = &schema->kinds[k];
-        size_t bits = kind_bits(schema);
+        size_t bits = arb_kind_bits(schema);
         for (int i = 0; i < kind->field_count; i++) {
             bits += kind->fields[i].bits;
         }
         if (kind->has_body) {
             unsigned point_bits = kind->fields[kind->x].bits;
-            bits += 12 + points * (2 + 2 * (size_t)step_bits(point_bits, 3));
+            bits += 12 + points * (2 * (size_t)point_bits + ARB_TRAIL_POINT_EXTRA_BITS);
         }
         worst = bits > worst ? bits : worst;
     }
@@ -168,15 +170,16 @@ void arb_snapshot_begin(struct arb_snapshot_writer *writer, const struct arb_fie
     arb_bits_write(&writer->bits, 0, ENTITY_COUNT_BITS);
 }
 
-static void write_key(struct arb_snapshot_writer *writer, struct arb_key key)
+void arb_key_write(struct arb_bit_writer *writer, bool first, struct arb_key last,
+                   struct arb_key key)
 {
     ARB_ASSERT(!arb_key_is_none(key));
-    ARB_ASSERT(writer->count == 0 || key.id > writer->last.id);
+    ARB_ASSERT(first || key.id > last.id);
     uint64_t id;
     uint64_t generation;
-    unsigned id_bits = arb_small_code(&arb_small_id, (uint32_t)(key.id - writer->last.id), &id);
+    unsigned id_bits = arb_small_code(&arb_small_id, (uint32_t)(key.id - last.id), &id);
     unsigned generation_bits = arb_small_code(&arb_small_generation, key.generation, &generation);
-    arb_bits_write(&writer->bits, id | generation << id_bits, id_bits + generation_bits);
+    arb_bits_write(writer, id | generation << id_bits, id_bits + generation_bits);
 }
 
 /* Keeps the entity that was written from bit `start` on, or takes it back. */
@@ -199,7 +202,7 @@ bool arb_snapshot_add(struct arb_snapshot_writer *writer, struct arb_key key,
     }
     size_t start = writer->bits.bit;
     size_t first = records->first_bit[index];
-    write_key(writer, key);
+    arb_key_write(&writer->bits, writer->count == 0, writer->last, key);
     arb_bits_write_copy(&writer->bits, records->bytes, first,
                         records->first_bit[index + 1] - first);
     return keep_entity(writer, start, key);
@@ -225,7 +228,7 @@ size_t arb_snapshot_encode(const struct arb_schema *schema, const struct arb_fie
     for (uint32_t i = 0; i < count && good; i++) {
         const struct arb_published *entity = &frame->entities[entities[i]];
         size_t start = writer.bits.bit;
-        write_key(&writer, entity->key);
+        arb_key_write(&writer.bits, writer.count == 0, writer.last, entity->key);
         arb_entity_encode(schema, frame, entity, &writer.bits);
         good = keep_entity(&writer, start, entity->key);
     }
@@ -236,29 +239,36 @@ size_t arb_snapshot_encode(const struct arb_schema *schema, const struct arb_fie
 
 /* ---- decode ---- */
 
-static int32_t read_value(struct arb_bit_reader *reader, const struct arb_kind_field *field)
+int32_t arb_value_read(struct arb_bit_reader *reader, const struct arb_kind_field *field)
 {
     return field->is_signed ? (int32_t)arb_bits_read_signed(reader, field->bits)
                             : (int32_t)arb_bits_read(reader, field->bits);
 }
 
+bool arb_trail_read(struct arb_bit_reader *reader, struct arb_trail *trail, struct arb_point *point)
+{
+    unsigned bits = step_bits(trail->field->bits, (unsigned)arb_bits_read(reader, 2));
+    trail->step_x += arb_bits_read_signed(reader, bits);
+    trail->step_y += arb_bits_read_signed(reader, bits);
+    trail->x += trail->step_x;
+    trail->y += trail->step_y;
+    if (!arb_fits(trail->x, trail->field->bits) || !arb_fits(trail->y, trail->field->bits)) {
+        return false;
+    }
+    *point = (struct arb_point){(int32_t)trail->x, (int32_t)trail->y};
+    return true;
+}
+
 static bool read_points(struct arb_bit_reader *reader, const struct arb_kind_field *field,
                         struct arb_point *points, uint32_t count)
 {
-    points[0].x = read_value(reader, field);
-    points[0].y = read_value(reader, field);
-    int64_t step_x = 0;
-    int64_t step_y = 0;
+    points[0].x = arb_value_read(reader, field);
+    points[0].y = arb_value_read(reader, field);
+    struct arb_trail trail = {.field = field, .x = points[0].x, .y = points[0].y};
     for (uint32_t i = 1; i < count; i++) {
-        unsigned bits = step_bits(field->bits, (unsigned)arb_bits_read(reader, 2));
-        step_x += arb_bits_read_signed(reader, bits);
-        step_y += arb_bits_read_signed(reader, bits);
-        int64_t x = points[i - 1].x + step_x;
-        int64_t y = points[i - 1].y + step_y;
-        if (!fits(x, field->bits) || !fits(y, field->bits)) {
+        if (!arb_trail_read(reader, &trail, &points[i])) {
             return false;
         }
-        points[i] = (struct arb_point){(int32_t)x, (int32_t)y};
     }
     return true;
 }
@@ -280,8 +290,8 @@ static enum arb_decode read_body(struct arb_bit_reader *reader, const struct arb
     return ARB_DECODE_OK;
 }
 
-static enum arb_decode read_key(struct arb_bit_reader *reader, bool first, struct arb_key last,
-                                struct arb_key *out)
+enum arb_decode arb_key_read(struct arb_bit_reader *reader, bool first, struct arb_key last,
+                             struct arb_key *out)
 {
     uint32_t step = arb_small_read(reader, &arb_small_id);
     out->generation = (uint16_t)arb_small_read(reader, &arb_small_generation);
@@ -292,6 +302,22 @@ static enum arb_decode read_key(struct arb_bit_reader *reader, bool first, struc
     return arb_key_is_none(*out) ? ARB_DECODE_RANGE : ARB_DECODE_OK;
 }
 
+enum arb_decode arb_entity_read(struct arb_bit_reader *reader, const struct arb_schema *schema,
+                                struct arb_frame *frame, uint32_t point_capacity,
+                                struct arb_published *entity)
+{
+    entity->kind = (uint8_t)arb_bits_read(reader, arb_kind_bits(schema));
+    if (entity->kind >= schema->kind_count) {
+        return ARB_DECODE_RANGE;
+    }
+    const struct arb_kind *kind = &schema->kinds[entity->kind];
+    for (int i = 0; i < kind->field_count; i++) {
+        entity->q[i] = arb_value_read(reader, &kind->fields[i]);
+    }
+    return kind->has_body ? read_body(reader, &kind->fields[kind->x], frame, point_capacity, entity)
+                          : ARB_DECODE_OK;
+}
+
 static enum arb_decode read_entity(struct arb_bit_reader *reader, const struct arb_schema *schema,
                                    struct arb_frame *frame, uint32_t point_capacity)
 {
@@ -299,22 +325,11 @@ static enum arb_decode read_entity(struct arb_bit_reader *reader, const struct a
     bool first = frame->entity_count == 0;
     memset(entity, 0, sizeof *entity);
     enum arb_decode reason =
-        read_key(reader, first, first ? ARB_KEY_NONE : entity[-1].key, &entity->key);
-    if (reason != ARB_DECODE_OK) {
-        return reason;
+        arb_key_read(reader, first, first ? ARB_KEY_NONE : entity[-1].key, &entity->key);
+    if (reason == ARB_DECODE_OK) {
+        reason = arb_entity_read(reader, schema, frame, point_capacity, entity);
+        frame->entity_count++;
     }
-    entity->kind = (uint8_t)arb_bits_read(reader, kind_bits(schema));
-    if (entity->kind >= schema->kind_count) {
-        return ARB_DECODE_RANGE;
-    }
-    const struct arb_kind *kind = &schema->kinds[entity->kind];
-    for (int i = 0; i < kind->field_count; i++) {
-        entity->q[i] = read_value(reader, &kind->fields[i]);
-    }
-    if (kind->has_body) {
-        reason = read_body(reader, &kind->fields[kind->x], frame, point_capacity, entity);
-    }
-    frame->entity_count++;
     return reason;
 }
 

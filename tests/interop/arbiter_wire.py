@@ -356,7 +356,7 @@ def encode_input(control, inputs, sequence=0, older=0, ack=None, mask=0, view_de
 
 # ---- SNAPSHOT ----
 
-HEADER_BYTES = 17
+HEADER_BYTES = 18
 
 
 def decode_chunk(message):
@@ -375,7 +375,7 @@ def _read_body(data, point_field):
         if number == 0:
             points.append((point_field.read(data), point_field.read(data)))
             continue
-        bits = (4, 7, 12, point_field.bits + 3)[data.get(2)]
+        bits = (3, 8, 12, point_field.bits + 3)[data.get(2)]
         step = (step[0] + data.signed(bits), step[1] + data.signed(bits))
         points.append((points[-1][0] + step[0], points[-1][1] + step[1]))
     return [(x * point_field.unit, y * point_field.unit) for x, y in points]

@@ -14,7 +14,8 @@ def field(name, kind, bits, values):
 
 
 # Tables of the samples' own state and parameters (tests/support/proto_samples.c).
-OWN = [field("x", "f32", "32", "-4096..4096"), field("heading", "f32", "32", "-3.2..3.2"),
+OWN = [field("x", "f32", "32", "-4096..4096"), field("vx", "f32", "32", "-65536..65536"),
+       field("heading", "f32", "32", "-3.2..3.2"),
        field("magazine", "u16", "4 x 10", "0..1000"), field("lean", "i8", "5", "-16..15"),
        field("boost", "u8", "1", "0..1"), field("push", "i16", "16", "-32768..32767"),
        field("drift", "i32", "32", "-2147483648..2147483647")]
@@ -135,7 +136,7 @@ class Snapshots(unittest.TestCase):
         header, payload = wire.decode_chunk(GOLDEN["chunk"])
         self.assertEqual(header, {"id": 0xFFF0, "tick": 0x1002, "confirmed_tick": 0x1001, "last_sequence": 0x8000,
                                   "buffer_ticks": -3, "control": 200, "controlled": (42, 3), "chunk_index": 62,
-                                  "chunk_count": 64})
+                                  "chunk_count": 64, "baseline": 63})
         self.assertEqual(payload, bytes([0x00, 0xFF, 0x10, 0x80, 0x07]))
 
     def test_arena(self):

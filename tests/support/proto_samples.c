@@ -4,6 +4,7 @@
 
 static const struct arb_field own_rows[] = {
     ARB_FIELD(proto_sample_own, x, F32, 32, -4096, 4096, "m"),
+    ARB_FIELD(proto_sample_own, vx, F32, 32, -65536, 65536, "m/s"),
     ARB_FIELD(proto_sample_own, heading, F32, 32, -3.2, 3.2, "rad"),
     ARB_FIELD(proto_sample_own, magazine, U16, 10, 0, 1000, "rounds"),
     ARB_FIELD(proto_sample_own, lean, I8, 5, -16, 15, "a small signed number"),
@@ -206,7 +207,7 @@ static bool part_equal(const struct proto_decoded *a, const struct proto_decoded
 static void chunk_fill(struct proto_decoded *out)
 {
     out->chunk = (struct arb_chunk){
-        {0xFFF0, 0x1002, 0x1001, 0x8000, -3, 200, {42, 3}, 62, 64}, payload, sizeof payload};
+        {0xFFF0, 0x1002, 0x1001, 0x8000, -3, 200, {42, 3}, 62, 64, 63}, payload, sizeof payload};
 }
 
 static size_t chunk_encode(const struct proto_decoded *message, uint8_t *bytes, size_t capacity)
@@ -227,7 +228,7 @@ static bool chunk_equal(const struct proto_decoded *a, const struct proto_decode
            p->last_sequence == q->last_sequence && p->buffer_ticks == q->buffer_ticks &&
            p->control == q->control && arb_key_equal(p->controlled, q->controlled) &&
            p->chunk_index == q->chunk_index && p->chunk_count == q->chunk_count &&
-           a->chunk.payload_bytes == b->chunk.payload_bytes &&
+           p->baseline == q->baseline && a->chunk.payload_bytes == b->chunk.payload_bytes &&
            memcmp(a->chunk.payload, b->chunk.payload, a->chunk.payload_bytes) == 0;
 }
 
@@ -378,8 +379,8 @@ static bool welcome_equal(const struct proto_decoded *a, const struct proto_deco
 
 static void own_fill(struct proto_decoded *out)
 {
-    out->own =
-        (struct proto_sample_own){-4095.9F, 3.1F, {1, 1000, 512, 3}, -16, 1, -32768, 2000000000};
+    out->own = (struct proto_sample_own){-4095.9F, 7.3F, 3.1F,   {1, 1000, 512, 3},
+                                         -16,      1,    -32768, 2000000000};
     out->own_part = (struct arb_own_part){0xFFFF, 0x8001, &out->own};
     out->has_own = true;
 }
@@ -477,7 +478,7 @@ static enum arb_decode serpent_decode(const uint8_t *bytes, size_t size, struct 
 
 static bool own_equal(const struct proto_sample_own *a, const struct proto_sample_own *b)
 {
-    return memcmp(&a->x, &b->x, sizeof a->x) == 0 &&
+    return memcmp(&a->x, &b->x, sizeof a->x) == 0 && memcmp(&a->vx, &b->vx, sizeof a->vx) == 0 &&
            memcmp(&a->heading, &b->heading, sizeof a->heading) == 0 &&
            memcmp(a->magazine, b->magazine, sizeof a->magazine) == 0 && a->lean == b->lean &&
            a->boost == b->boost && a->push == b->push && a->drift == b->drift;

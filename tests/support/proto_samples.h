@@ -39,7 +39,7 @@ struct proto_decoded {
     struct arb_point points[PROTO_SAMPLE_POINTS_MAX];
     struct arb_own_part own_part;
     struct proto_sample_own {
-        float x;
+        float x, vx;
         float heading;
         uint16_t magazine[4];
         int8_t lean;

