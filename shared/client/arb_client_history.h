@@ -8,6 +8,7 @@
 #define ARB_CLIENT_HISTORY_H
 
 #include "shared/move/arb_move.h"
+#include "shared/proto/arb_proto.h"
 #include "shared/view/arb_held.h"
 
 enum { ARB_HISTORY_PLACES = ARB_HELD_FRAMES + 1 }; /* one is always free to decode into */
@@ -19,6 +20,7 @@ struct arb_history_slot {
     struct arb_key controlled;      /* or none */
     bool has_own;
     struct arb_own own;
+    struct arb_own_part own_part; /* its pointer is left alone: see `own` */
 };
 
 struct arb_history {

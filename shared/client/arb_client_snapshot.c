@@ -46,6 +46,7 @@ struct commit {
     struct arb_snapshot_header header;
     arb_tick tick;
     arb_sequence consumed;
+    struct arb_key controlled;
     struct arb_own own;
     struct arb_own_part own_part;
     bool has_own;
@@ -65,7 +66,7 @@ static enum cause find_cause(const struct arbiter_client *client, const struct c
 {
     const struct arb_client_snapshots *before = &client->snapshots;
     if (!before->has_own || commit->header.control != before->header.control ||
-        !arb_key_equal(commit->header.controlled, before->header.controlled) || is_unsure(before) ||
+        !arb_key_equal(commit->controlled, before->controlled) || is_unsure(before) ||
         (before->own_jump >= 0 && commit->own_jump >= 0 && commit->own_jump != before->own_jump)) {
         return CAUSE_JUMP;
     }
@@ -172,6 +173,7 @@ static void commit_snapshot(struct arbiter_client *client, const struct commit *
     snapshots->header = commit->header;
     snapshots->tick = commit->tick;
     snapshots->consumed = commit->consumed;
+    snapshots->controlled = commit->controlled;
     snapshots->has_own = commit->has_own;
     if (commit->has_own) {
         snapshots->own = commit->own;
@@ -222,6 +224,7 @@ static bool check_group(struct arbiter_client *client, struct commit *commit)
         return false;
     }
     commit->consumed = (arb_sequence)consumed;
+    commit->controlled = slot->controlled;
     commit->own = slot->own;
     commit->has_own = slot->has_own;
     commit->own_jump = jump_count(match->schema, &slot->frame, slot->controlled);

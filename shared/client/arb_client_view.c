@@ -338,7 +338,7 @@ static void sample_own(const struct arbiter_client *client, struct arbiter_own *
     arb_client_own_shown(client, &shown);
     struct arb_vec2 offset = arb_client_offset(client, client->now_ns);
     out->exists = true;
-    out->key = arb_key_order(snapshots->header.controlled);
+    out->key = arb_key_order(snapshots->controlled);
     out->x = shown.position.x + offset.x;
     out->y = shown.position.y + offset.y;
     out->offset_x = offset.x;

@@ -61,7 +61,8 @@ struct arb_client_snapshots {
     arb_tick tick;                     /* published, of the newest */
     uint64_t committed_mask;           /* bit i: id newest - i was committed */
     uint64_t ids_seen;                 /* since the first, at most 64 count for the loss */
-    struct arb_own own;                /* of the newest */
+    struct arb_key controlled;         /* of the newest, as all that follows; or none */
+    struct arb_own own;
     struct arb_own_part own_part;
     bool has_own;
     int32_t own_jump;        /* jump count of the own entity; -1: not seen */

@@ -86,6 +86,7 @@ static void take_room(struct sim_checks *checks)
     checks->witnesses = arb_mem_calloc(sim->player_count, sizeof *checks->witnesses);
     for (uint32_t i = 0; i < sim->player_count; i++) {
         checks->witnesses[i].generations = arb_mem_calloc(checks->entities, sizeof(uint16_t));
+        checks->witnesses[i].waits = arb_mem_calloc(checks->entities, sizeof(struct sim_wait));
     }
     checks->expected = arb_mem_calloc(checks->entities, sizeof *checks->expected);
 }
@@ -107,6 +108,7 @@ void sim_checks_destroy(struct sim_checks *checks)
     }
     for (uint32_t i = 0; checks->witnesses != NULL && i < checks->sim->player_count; i++) {
         arb_mem_free(checks->witnesses[i].generations);
+        arb_mem_free(checks->witnesses[i].waits);
     }
     arb_mem_free(checks->seats);
     arb_mem_free(checks->sessions);
@@ -266,10 +268,13 @@ void sim_checks_connection(struct sim *sim, struct sim_player *player)
     if (sim->checks == NULL) return;
     struct sim_witness *witness = &sim->checks->witnesses[player->index];
     uint16_t *generations = witness->generations;
+    struct sim_wait *waits = witness->waits;
     uint64_t heard_us = witness->heard_us; /* trying again is not hearing */
     memset(witness, 0, sizeof *witness);
     memset(generations, 0, sim->checks->entities * sizeof *generations);
+    memset(waits, 0, sim->checks->entities * sizeof *waits);
     witness->generations = generations;
+    witness->waits = waits;
     witness->session = UINT16_MAX;
     witness->heard_us = player->connection == 0 ? sim->now_us : heard_us;
 }

@@ -101,39 +101,54 @@ static bool equal(const struct arb_frame *a, const struct arb_published *x,
                                          x->body_count * sizeof(struct arb_point)) == 0);
 }
 
-/* Whatever it has of a tick, the server published just so of that tick. */
-static void check_entity_state(struct sim_checks *checks, uint32_t client,
-                               const struct arb_frame *frame, const struct arb_frame *published)
+/* Whatever it has of a tick, the server published just so of that tick: of the snapshot's own, or
+ * of an earlier one if it was left out since. `tick` is the server's name for the snapshot's. */
+static void check_entity_state(struct sim_checks *checks, uint32_t client, arb_tick tick,
+                               const struct arb_history_slot *slot)
 {
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < frame->entity_count; i++) {
-        const struct arb_published *entity = &frame->entities[i];
-        uint32_t order = arb_key_order(entity->key);
-        while (at < published->entity_count && arb_key_order(published->entities[at].key) < order) {
-            at++;
-        }
-        bool exists =
-            at < published->entity_count && arb_key_order(published->entities[at].key) == order;
-        if (!exists) {
+    const struct sim_published *whole = sim_archive_at(checks, tick);
+    for (uint32_t i = 0; i < slot->frame.entity_count; i++) {
+        const struct arb_published *entity = &slot->frame.entities[i];
+        arb_tick of = tick - slot->entries[i].age;
+        const struct sim_published *published = of == tick ? whole : sim_archive_at(checks, of);
+        if (published == NULL && of < sim_archive_oldest(checks)) continue;
+        const struct arb_published *sent =
+            published == NULL ? NULL : arb_frame_find(&published->frame, entity->key);
+        if (sent == NULL) {
             sim_violated(checks, SIM_INVARIANT_entity_life,
                          "client %u has (%u, %u) of tick %llu, when it did not exist", client,
-                         entity->key.id, entity->key.generation, (unsigned long long)frame->tick);
-        } else if (!equal(frame, entity, published, &published->entities[at])) {
+                         entity->key.id, entity->key.generation, (unsigned long long)of);
+        } else if (!equal(&slot->frame, entity, &published->frame, sent)) {
             sim_violated(checks, SIM_INVARIANT_entity_state,
                          "client %u has (%u, %u) of tick %llu otherwise than it was published",
-                         client, entity->key.id, entity->key.generation,
-                         (unsigned long long)frame->tick);
+                         client, entity->key.id, entity->key.generation, (unsigned long long)of);
         }
     }
 }
 
-/* Nothing that was not in its view at that tick, and no generation after a newer one. */
+/* What came into view may wait for room in a snapshot, but not for ever. */
+static void check_wait(struct sim_checks *checks, const struct sim_player *player, uint32_t order,
+                       arb_tick tick)
+{
+    struct sim_witness *witness = &checks->witnesses[player->index];
+    struct sim_wait *wait = &witness->waits[order >> 16];
+    bool goes_on = wait->order == order && wait->tick == witness->newest_tick;
+    *wait = (struct sim_wait){order, goes_on ? wait->frames + 1 : 1, tick};
+    if (wait->frames == SIM_WAIT_FRAMES) {
+        sim_violated(checks, SIM_INVARIANT_visible_sets,
+                     "client %u waits for (%u, %u) since %u snapshots", player->index, order >> 16,
+                     order & 0xFFFF, wait->frames);
+    }
+}
+
+/* Nothing that was not in its view at that tick, and no generation after a newer one. `tick` is the
+ * server's name for the frame's. */
 static void check_entity_life(struct sim_checks *checks, const struct sim_player *player,
-                              const struct arb_frame *frame)
+                              arb_tick tick, const struct arb_frame *frame)
 {
     struct sim_witness *witness = &checks->witnesses[player->index];
     const struct sim_seat *seat = sim_seat_of(checks, player);
-    const struct sim_sight *sight = seat == NULL ? NULL : sight_at(seat, frame->tick);
+    const struct sim_sight *sight = seat == NULL ? NULL : sight_at(seat, tick);
     bool kept = sight != NULL && seat->key_count - sight->first <= SIM_SIGHT_KEYS;
     uint32_t at = 0;
     for (uint32_t i = 0; i < frame->entity_count; i++) {
@@ -148,14 +163,19 @@ static void check_entity_life(struct sim_checks *checks, const struct sim_player
         }
         witness->generations[key.id] = key.generation;
         if (!kept) continue;
-        while (at < sight->count && seat->keys[(sight->first + at) % SIM_SIGHT_KEYS] < order) {
-            at++;
+        for (; at < sight->count; at++) {
+            uint32_t shown = seat->keys[(sight->first + at) % SIM_SIGHT_KEYS];
+            if (shown >= order) break;
+            check_wait(checks, player, shown, tick);
         }
-        if (at == sight->count || seat->keys[(sight->first + at) % SIM_SIGHT_KEYS] != order) {
+        if (at == sight->count || seat->keys[(sight->first + at++) % SIM_SIGHT_KEYS] != order) {
             sim_violated(checks, SIM_INVARIANT_entity_life,
                          "client %u has (%u, %u) of tick %llu, which it was not shown",
-                         player->index, key.id, key.generation, (unsigned long long)frame->tick);
+                         player->index, key.id, key.generation, (unsigned long long)tick);
         }
+    }
+    for (; kept && at < sight->count; at++) {
+        check_wait(checks, player, seat->keys[(sight->first + at) % SIM_SIGHT_KEYS], tick);
     }
 }
 
@@ -169,7 +189,7 @@ static void check_own_state(struct sim_checks *checks, const struct sim_player *
     if (seat == NULL || published->frame.tick < seat->joined_tick) return;
     const struct sim_own *server = &published->own[checks->witnesses[player->index].slot];
     bool same = client->has_own == server->has_own && client->header.control == server->control &&
-                arb_key_equal(client->header.controlled, server->controlled) &&
+                arb_key_equal(client->controlled, server->controlled) &&
                 client->header.last_sequence == (uint16_t)server->last_sequence;
     if (same && server->has_own) {
         same = memcmp(&client->own, &server->own, sizeof client->own) == 0 &&
@@ -185,30 +205,30 @@ static void check_own_state(struct sim_checks *checks, const struct sim_player *
 
 /* ---- a client's new frames ---- */
 
-/* `frame` names the server's tick. */
 static void look_at_frame(struct sim_checks *checks, struct sim_player *player,
-                          const struct arb_frame *frame)
+                          const struct arb_history_slot *slot)
 {
     struct sim_witness *witness = &checks->witnesses[player->index];
-    const struct sim_published *published = sim_archive_at(checks, frame->tick);
-    bool newest = frame->tick == player->client->snapshots.tick + witness->base;
-    if (frame->tick <= witness->newest_tick) {
+    arb_tick tick = slot->frame.tick + witness->base;
+    const struct sim_published *published = sim_archive_at(checks, tick);
+    bool newest = slot->frame.tick == player->client->snapshots.tick;
+    if (tick <= witness->newest_tick) {
         sim_violated(checks, SIM_INVARIANT_entity_life,
                      "client %u went back from tick %llu to %llu", player->index,
-                     (unsigned long long)witness->newest_tick, (unsigned long long)frame->tick);
+                     (unsigned long long)witness->newest_tick, (unsigned long long)tick);
     }
-    witness->newest_tick = frame->tick;
+    check_entity_life(checks, player, tick, &slot->frame);
+    witness->newest_tick = tick;
     witness->heard_us = checks->sim->now_us;
-    check_entity_life(checks, player, frame);
     if (published != NULL) {
-        check_entity_state(checks, player->index, frame, &published->frame);
+        check_entity_state(checks, player->index, tick, slot);
         if (newest) check_own_state(checks, player, published);
-    } else if (frame->tick < sim_archive_oldest(checks)) {
+    } else if (tick < sim_archive_oldest(checks)) {
         checks->sim->totals.frames_unchecked++;
     } else {
         sim_violated(checks, SIM_INVARIANT_entity_state,
                      "client %u names tick %llu, of which nothing was sent", player->index,
-                     (unsigned long long)frame->tick);
+                     (unsigned long long)tick);
     }
 }
 
@@ -245,9 +265,7 @@ void sim_frames_look(struct sim_checks *checks, struct sim_player *player,
         first--;
     }
     for (uint32_t i = first; i < history->count; i++) {
-        struct arb_frame frame = arb_history_frame(history, i);
-        frame.tick += witness->base;
-        look_at_frame(checks, player, &frame);
+        look_at_frame(checks, player, arb_history_at(history, i));
     }
     if (checks->close_look) look_at_drawn(checks, player, view);
 }

@@ -23,6 +23,7 @@
 enum {
     SIM_ARCHIVE_FRAMES = 256, /* snapshots back to which clients are compared: 8 s and more */
     SIM_SIGHT_KEYS = 1 << 14, /* keys of all sights kept of one player */
+    SIM_WAIT_FRAMES = 128,    /* so many snapshots may lack what has come into view */
     SIM_EVENTS = 1024,        /* put to a session and not yet told by its client */
     SIM_EVENT_KINDS = ARB_EVENT_RESULT + 1,
     SIM_EVENT_PLACES = 2 * ARB_PLAYERS_MAX, /* what an event can be about */
@@ -100,6 +101,13 @@ struct sim_session {
 
 /* ---- what a client did ---- */
 
+/* How long it waits for an entity that it is shown, as the server says. */
+struct sim_wait {
+    uint32_t order;  /* its key; 0: none waits */
+    uint32_t frames; /* of the client, one after another, that lacked it */
+    arb_tick tick;   /* of the newest of them */
+};
+
 struct sim_witness {
     bool known; /* it had its welcome */
     uint64_t player_id;
@@ -108,7 +116,8 @@ struct sim_witness {
     uint16_t session; /* place, or UINT16_MAX: not found (yet, or any more) */
     /* frames */
     arb_tick newest_tick;
-    uint16_t *generations; /* [entity_capacity], newest seen by id */
+    uint16_t *generations;  /* [entity_capacity], newest seen by id */
+    struct sim_wait *waits; /* [entity_capacity], by id */
     /* events */
     uint64_t told, lost;
     /* inputs */
