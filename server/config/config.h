@@ -19,8 +19,9 @@ struct config {
     char mode[32];               /* match.mode */
     char map[CONFIG_PATH_BYTES]; /* match.map as given: relative to the configuration file's folder
                                   */
-    char map_path[CONFIG_PATH_BYTES];    /* resolved */
-    char result_path[CONFIG_PATH_BYTES]; /* match.result_path; "": none is written */
+    char map_path[CONFIG_PATH_BYTES];     /* resolved */
+    char result_path[CONFIG_PATH_BYTES];  /* match.result_path; "": none is written */
+    char rewind_trace[CONFIG_PATH_BYTES]; /* debug.rewind_trace; "": none */
     struct match_config match;
     struct {
         char address[64];     /* numeric */

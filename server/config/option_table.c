@@ -107,6 +107,10 @@ const struct option config_options[] = {
     {"debug.first_tick", OPTION_SEED, AT(match.first_tick), 1, 9007199254740992.0, "null",
      .unit = "ticks",
      .doc = "Number of the first tick, for tests of counters near their ends; null: 1."},
+    {"debug.rewind_trace", OPTION_STRING, AT(rewind_trace), 0, 0, "\"\"", .unit = "",
+     .doc = "File that gets every shot as a line of JSON: views, rays, and who stood where, then "
+            "and now (arbiter-replay draws them); relative to the folder the process runs in. It "
+            "shows everything of every player. Empty: none, and no cost."},
 };
 
 const size_t config_option_count = sizeof config_options / sizeof config_options[0];

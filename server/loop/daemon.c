@@ -4,6 +4,7 @@
 #include "server/loop/clock.h"
 #include "server/loop/loop.h"
 #include "server/loop/loop_log.h"
+#include "server/loop/loop_trace.h"
 #include "server/ops/log.h"
 #include "server/ops/result.h"
 
@@ -36,6 +37,7 @@ struct daemon {
     struct net *net;
     struct match *match;
     struct loop *loop;
+    struct ops_trace *trace; /* NULL: shots are not written down */
     struct loop_log_observer observer;
     enum arb_result result_written;
     char result_error[OPS_ERROR_BYTES];
@@ -148,6 +150,25 @@ static enum arb_result open_match(struct daemon *daemon, struct arb_arena *arena
     return ARB_OK;
 }
 
+static void on_shots(void *owner, const struct rules_shot *shots, uint32_t count)
+{
+    const struct daemon *daemon = owner;
+    loop_trace_shots(daemon->trace, daemon->match, shots, count);
+}
+
+static enum arb_result open_trace(struct daemon *daemon, struct arb_arena *arena, char *error)
+{
+    enum arb_result result = loop_trace_open(&daemon->trace, daemon->config, daemon->map,
+                                             daemon->match_id, arena, error);
+    if (daemon->trace == NULL) return result;
+    if (!ops_trace_start(daemon->trace)) {
+        snprintf(error, LOOP_ERROR_BYTES, "debug.rewind_trace: no thread is to be had for it");
+        return ARB_MEMORY;
+    }
+    match_observe(daemon->match, &(struct match_observer){.owner = daemon, .shots = on_shots});
+    return ARB_OK;
+}
+
 /* ---- end ---- */
 
 static void print_id(const uint8_t id[16], char text[33])
@@ -234,8 +255,19 @@ static void play(struct daemon *daemon, char *error, enum arb_result *result)
     }
 }
 
+static void close_trace(struct daemon *daemon)
+{
+    if (daemon->trace == NULL) return;
+    struct ops_trace_counts counts = ops_trace_close(daemon->trace);
+    ops_log(counts.error != 0 || counts.dropped > 0 ? OPS_WARN : OPS_INFO, "rewind_trace",
+            OPS_TEXT("path", daemon->config->rewind_trace), OPS_UINT("shots", counts.written),
+            OPS_UINT("dropped", counts.dropped),
+            OPS_TEXT("error", counts.error != 0 ? strerror(counts.error) : ""));
+}
+
 static void close_all(struct daemon *daemon)
 {
+    close_trace(daemon);
     if (daemon->match != NULL) match_destroy(daemon->match);
     if (daemon->net != NULL) {
         net_destroy(daemon->net);
@@ -256,6 +288,7 @@ enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
         daemon.geometry = arb_geometry_create(map->shapes, map->shape_count, map->bounds);
         result = open_match(&daemon, arena, error);
     }
+    if (result == ARB_OK) result = open_trace(&daemon, arena, error);
     if (result == ARB_OK) result = open_loop(&daemon, error);
     if (result == ARB_OK) {
         arb_arena_seal(arena);

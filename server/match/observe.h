@@ -7,6 +7,7 @@
 #define MATCH_OBSERVE_H
 
 #include "server/match/match.h"
+#include "server/match/match_shot.h"
 
 enum match_command_type { MATCH_COMMAND_JOIN, MATCH_COMMAND_LEAVE };
 
@@ -47,6 +48,11 @@ struct match_observer {
 
 /* Copied; NULL: nobody looks. Once before the first tick. */
 void match_observe(struct match *match, const struct match_observer *observer);
+
+/* For the observer of shots, during that call: one of them as a copy, with everybody near its rays
+ * now or in its view. Looks at every entity: not for a match that nobody debugs. */
+void match_record_shot(const struct match *match, const struct rules_shot *shot,
+                       struct match_shot *out);
 
 /* Before tick_run(match, TICK_RERUN): what was observed of that tick, each kind in its order. The
  * input as it was there, not as it was applied. The port's `refuse` must be there. */

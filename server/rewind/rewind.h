@@ -190,5 +190,25 @@ struct rewind_place {
 /* out[count] for keys[count]: where each was drawn; the filters do not count. */
 void rewind_places(const struct rewind *rewind, const struct rewind_past *past,
                    const struct arb_key *keys, uint32_t count, struct rewind_place *out);
+/* ---- fairness, and seeing it ---- */
+
+/* How long a victim had been behind cover on the server: of the newest published frames, counted
+ * back without a gap and no further than the view's moment, those in which static geometry stood
+ * between `origin` (m) and the character's published centre. Ticks; at most `most`, where it stops.
+ * One ray of static geometry for each frame that counts, and one more. Pure. */
+uint32_t rewind_cover_ticks(const struct rewind *rewind, struct arb_key victim,
+                            struct arb_vec2 origin, struct arb_view view, uint32_t most);
+
+/* The hit shapes of one character in the world's frame. */
+struct rewind_outline {
+    struct arb_vec2 centre;                        /* m */
+    struct rewind_shape shapes[REWIND_SHAPES_MAX]; /* [count] */
+    uint8_t count;
+};
+
+/* What a ray is tested against in that past, filters aside. False: that character is not there in
+ * it, or the client did not hold it. Pure; for those who look, not for shots. */
+bool rewind_outline(const struct rewind *rewind, const struct rewind_past *past, struct arb_key key,
+                    struct rewind_outline *out);
 
 #endif

@@ -45,7 +45,8 @@ LAYERS = {
     # Sessions know peers and bytes, never entities: of the match only its port.
     "server/net": ["shared/base", "shared/proto", "shared/transport", "server/match/port.h"],
     # Reads published copies, never the live world.
-    "server/ops": ["shared/base", "shared/proto", "server/config", "server/match/match_result.h"],
+    "server/ops": ["shared/base", "shared/proto", "server/config", "server/match/match_result.h",
+                   "server/match/match_shot.h"],
     "server/loop": ["shared", "server"],
     "server": ["shared", "server"],
     "tools": ["shared", "server", "tools"],

@@ -100,9 +100,21 @@ static void set_clocks(struct sim *sim)
     }
 }
 
+static const uint8_t match_id[16] = {'s', 'i', 'm', 'u', 'l', 'a', 't', 'e', 'd'};
+
+static bool open_trace(struct sim *sim, struct config_error *error)
+{
+    char sentence[OPS_ERROR_BYTES];
+    if (loop_trace_open(&sim->trace, &sim->config, &sim->map, match_id, &sim->arena, sentence) ==
+        ARB_OK) {
+        return true;
+    }
+    config_explain(&sim->config, sentence, error);
+    return false;
+}
+
 static void open_server(struct sim *sim)
 {
-    static const uint8_t match_id[16] = {'s', 'i', 'm', 'u', 'l', 'a', 't', 'e', 'd'};
     const struct arb_link direct = {0};
     sim->sessions = sim->config.net.max_sessions > 0
                         ? (uint32_t)sim->config.net.max_sessions
@@ -143,7 +155,7 @@ struct sim *sim_create(const struct sim_options *options, struct config_error *e
     sim->options = *options;
     if (sim->options.frames_per_s == 0) sim->options.frames_per_s = 60;
     arb_arena_init(&sim->arena);
-    if (!load(sim, error) || !sim_players_open(sim, error)) {
+    if (!load(sim, error) || !open_trace(sim, error) || !sim_players_open(sim, error)) {
         sim_destroy(sim);
         return NULL;
     }
@@ -174,6 +186,7 @@ void sim_destroy(struct sim *sim)
         match_destroy(sim->match);
         net_destroy(sim->net);
     }
+    ops_trace_close(sim->trace);
     arb_simnet_destroy(sim->network);
     if (sim->geometry != NULL) arb_geometry_destroy(sim->geometry);
     arb_arena_free(&sim->arena);

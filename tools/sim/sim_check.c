@@ -184,8 +184,10 @@ static void on_input(void *owner, uint16_t slot, const struct arb_input *input, 
 static void on_shots(void *owner, const struct rules_shot *shots, uint32_t count)
 {
     struct sim_checks *checks = owner;
-    (void)shots;
     checks->sim->totals.shots += count;
+    if (checks->sim->trace == NULL) return;
+    loop_trace_shots(checks->sim->trace, checks->sim->match, shots, count);
+    ops_trace_drain(checks->sim->trace);
 }
 
 static void on_snapshot(void *owner, const struct match_sight *sight)

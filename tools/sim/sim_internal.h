@@ -4,6 +4,7 @@
 #ifndef SIM_INTERNAL_H
 #define SIM_INTERNAL_H
 
+#include "server/loop/loop_trace.h"
 #include "server/loop/scheduler.h"
 #include "server/rules/rules.h"
 #include "shared/base/arb_rng.h"
@@ -81,6 +82,7 @@ struct sim {
 
     struct sim_faults faults;
     struct sim_checks *checks; /* NULL: nobody looks */
+    struct ops_trace *trace;   /* written by the checks; NULL: not asked for */
     struct sim_totals totals;
     uint64_t now_us;
     uint64_t ticks;

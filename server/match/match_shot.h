@@ -1,0 +1,75 @@
+/* One resolved shot as a copy that leaves the match, for whoever writes it down or draws it
+ * (spec/lag-compensation.md "Seeing it"). Plain data; a leaf header, so that a reader of shots does
+ * not see the live match.
+ */
+#ifndef MATCH_SHOT_H
+#define MATCH_SHOT_H
+
+#include "shared/base/arb_input.h"
+#include "shared/proto/arb_proto.h"
+
+enum {
+    MATCH_SHOT_RAYS = 16,       /* pellets of a shot */
+    MATCH_SHOT_HITS = 16,       /* of one ray */
+    MATCH_SHOT_SHAPES = 4,      /* of one character */
+    MATCH_SHOT_CANDIDATES = 32, /* the hit ones first, then by key; more are counted only */
+};
+
+struct match_shot_hit {
+    struct arb_key victim;
+    uint8_t part;
+    float distance;        /* m along the ray */
+    struct arb_vec2 point; /* m */
+};
+
+struct match_shot_ray {
+    struct arb_vec2 direction; /* unit */
+    float range, reach;        /* m: how far it might go, how far it went */
+    uint8_t hit_count;
+    struct match_shot_hit hits[MATCH_SHOT_HITS]; /* nearest first */
+};
+
+/* A circle (a == b) or capsule in the world's frame, m. */
+struct match_shot_shape {
+    struct arb_vec2 a, b;
+    float radius;
+    uint8_t part;
+};
+
+struct match_shot_outline {
+    bool there;
+    struct arb_vec2 centre; /* m */
+    uint8_t count;
+    struct match_shot_shape shapes[MATCH_SHOT_SHAPES];
+};
+
+/* Somebody who is hit, or stands near a ray, now or in the view. */
+struct match_shot_candidate {
+    struct arb_key key;
+    uint16_t slot;                     /* ARB_NO_SLOT: nobody's, or gone */
+    uint32_t cover_ms;                 /* how long it had been behind cover on the server */
+    struct match_shot_outline present; /* as of the newest published frame */
+    struct match_shot_outline
+        rewound; /* as the shot met it; not there: the shooter did not hold it */
+};
+
+struct match_shot {
+    arb_tick tick;   /* whose step fired it: S[tick] -> S[tick + 1] */
+    arb_tick newest; /* published tick that was the newest then */
+    uint16_t slot;
+    char name[ARB_NAME_BYTES]; /* of the player */
+    struct arb_key shooter;
+    arb_sequence sequence; /* of the input; 0: held or carried over */
+    uint8_t weapon;
+    struct arb_view claimed, applied;
+    const char *verdict; /* static: "honoured", or why the claimed view is not the applied one */
+    float rewound_ms;    /* newest - applied view */
+    struct arb_vec2 origin;
+    uint8_t ray_count;
+    struct match_shot_ray rays[MATCH_SHOT_RAYS];
+    uint8_t candidate_count;
+    uint32_t candidates_left_out;
+    struct match_shot_candidate candidates[MATCH_SHOT_CANDIDATES];
+};
+
+#endif

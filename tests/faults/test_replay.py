@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""debug.rewind_trace and arbiter-replay: the shots of real matches as a file, as a list and as pictures; bad files."""
+import copy
+import json
+import subprocess
+import unittest
+import xml.etree.ElementTree
+
+import daemon
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def replay(*arguments):
+    return subprocess.run([daemon.program("arbiter-replay"), *map(str, arguments)], capture_output=True, text=True,
+                          timeout=60, env=daemon.clean_environment(), check=False)
+
+
+def outline(x, y, head=False):
+    shapes = [{"a": [x, y], "b": [x, y], "radius": 0.5, "part": 0}]
+    if head:
+        shapes.append({"a": [x, y], "b": [x + 1, y], "radius": 0.25, "part": 1})
+    return {"centre": [x, y], "shapes": shapes}
+
+
+HEAD = {"trace": "arbiter rewind", "version": 1, "match_id": "00" * 16, "mode": "arena", "map": "m.tmj",
+        "tick_rate": 60, "max_rewind_ms": 500, "bounds": [[-50, -50], [50, 50]],
+        "shapes": [{"type": "circle", "points": [[4, 2]], "radius": 1},
+                   {"type": "polygon", "points": [[6, -3], [7, -3], [7, -2], [6, -2]], "radius": 0},
+                   {"type": "circle", "points": [[-40, -40]], "radius": 1}]}
+
+# From the origin along +x; 5 was seen at x = 10 and is at x = 12 now, behind cover; 7 was not seen.
+SHOT = {"shot": 0, "tick": 1001, "newest": 1000, "slot": 2, "name": "a<b>&\u0007", "shooter": [9, 1], "sequence": 77,
+        "weapon": 1, "claimed": {"from": 980, "to": 982, "fraction": 64, "held": 5},
+        "applied": {"from": 980, "to": 982, "fraction": 128, "held": 5}, "verdict": "too_old", "rewound_ms": 316.7,
+        "origin": [0, 0],
+        "rays": [{"direction": [1, 0], "range": 30, "reach": 9.5,
+                  "hits": [{"key": [3, 1], "part": 0, "distance": 9.5, "point": [9.5, 0]}]}],
+        "candidates": [{"key": [3, 1], "slot": 5, "cover_ms": 50, "present": outline(12, 0, True),
+                        "rewound": outline(10, 0, True)},
+                       {"key": [4, 2], "slot": 7, "cover_ms": 0, "present": outline(8, 1), "rewound": None}],
+        "left_out": 0}
+
+
+def changed(path, value):
+    """SHOT with one value changed, or taken away by `...`."""
+    shot = copy.deepcopy(SHOT)
+    at = shot
+    for step in path[:-1]:
+        at = at[step]
+    if value is ...:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return shot
+
+
+class Replay(daemon.Case):
+    def write(self, *lines, end="\n"):
+        path = self.folder / "shots.jsonl"
+        texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        path.write_text("\n".join(texts) + end, encoding="utf-8")
+        return path
+
+    def check_fails(self, status, text, *arguments):
+        done = replay(*arguments)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertEqual(done.stdout.count("<svg"), 0)
+
+    def picture(self, shot):
+        target = self.folder / "shot.svg"
+        done = replay("shot", self.write(HEAD, shot), 0, "-o", target)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        return xml.etree.ElementTree.parse(target).getroot()
+
+    @staticmethod
+    def group(root, name):
+        return root.find(f".//{SVG}g[@class='{name}']")
+
+    def test_list(self):
+        missed = {**changed(("rays", 0, "hits"), []), "shot": 1, "verdict": "honoured"}
+        done = replay("shots", self.write(HEAD, SHOT, missed))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertEqual(lines[1].split(), ["0", "1001", "2", "981.000", "316.7", "too_old", "5@9.50m(cover", "50ms)",
+                                            "a<b>&?"])
+        self.assertEqual(lines[2].split()[5:7], ["honoured", "-"])
+
+    def test_picture_of_a_hit(self):
+        root = self.picture(SHOT)
+        world = root.find(f"{SVG}svg")
+        self.assertEqual(world.get("stroke-width"), "1.5")
+        present, rewound = self.group(root, "present"), self.group(root, "rewound")
+        self.assertEqual((present.get("stroke"), rewound.get("stroke")), ("#4d9fff", "#ff5a4d"))
+        self.assertEqual([len(list(group.iter(f"{SVG}circle"))) for group in (present, rewound)], [2, 1])
+        self.assertEqual([len(list(group.iter(f"{SVG}path"))) for group in (present, rewound)], [1, 1])
+        now, then = present.find(f"{SVG}circle"), rewound.find(f"{SVG}circle")
+        radius = float(now.get("r"))
+        scale = radius / 0.5
+        self.assertAlmostEqual(float(now.get("cx")) - float(then.get("cx")), 2 * scale, delta=0.2)
+        ray = self.group(root, "ray").find(f"{SVG}line")
+        self.assertEqual(self.group(root, "ray").get("stroke"), "#ffffff")
+        self.assertAlmostEqual(float(ray.get("x2")) - float(ray.get("x1")), 9.5 * scale, delta=0.2)
+        hit = self.group(root, "hit").find(f"{SVG}circle")
+        self.assertEqual(self.group(root, "hit").get("fill"), "#ffe14d")
+        self.assertEqual((hit.get("cx"), hit.get("cy")), (ray.get("x2"), ray.get("y2")))
+        # The part of the map that is near, upright: y grows upwards in the world.
+        solid = self.group(root, "map")
+        self.assertEqual((len(solid.findall(f"{SVG}circle")), len(solid.findall(f"{SVG}polygon"))), (1, 1))
+        self.assertLess(float(solid.find(f"{SVG}circle").get("cy")), float(ray.get("y1")))
+
+    def test_legend(self):
+        texts = [text.text for text in self.group(self.picture(SHOT), "legend")]
+        self.assertEqual(texts[:6], [
+            "shot 0 in tick 1001 by player 2 (a<b>&?), weapon 1, input 77   arena, m.tmj",
+            "claimed view: 980.500 (from 980 to 982, fraction 64/256)",
+            "applied view: 981.000 (from 980 to 982, fraction 128/256)",
+            "claim: too_old   rewound by 316.7 ms, from published tick 1000",
+            "hit player 5 (entity 3.1), part 0, 9.50 m away: moved 2.000 m since it was seen, behind cover for 50 ms",
+            "near: player 7 (entity 4.2), moved 0.000 m: not seen by the shooter"])
+
+    def test_picture_of_a_miss_on_the_standard_output(self):
+        path = self.write(HEAD, SHOT, {**changed(("rays", 0, "hits"), []), "shot": 1})
+        done = replay("shot", path, 1)
+        self.assertEqual(done.returncode, 0)
+        root = xml.etree.ElementTree.fromstring(done.stdout)
+        self.assertEqual(len(self.group(root, "hit")), 0)
+        self.assertEqual(len(self.group(root, "ray")), 1)
+
+    def test_picture_of_nobody(self):
+        root = self.picture({**changed(("rays", 0, "hits"), []), "candidates": []})
+        self.assertEqual(len(self.group(root, "present")), 0)
+
+    def test_bad_files_are_named_by_line_and_field(self):
+        cases = [
+            (("rays", 0, "direction"), [1], "shots.jsonl:2: rays[0].direction: not an array of 2 to 2 items"),
+            (("rays", 0, "hits", 0, "distance"), -1, ":2: rays[0].hits[0].distance: is negative"),
+            (("candidates", 1, "present", "centre"), [0, 1e9],
+             ":2: candidates[1].present.centre[1]: not a number within a million"),
+            (("candidates", 0, "rewound"), ..., ":2: candidates[0]: rewound is missing"),
+            (("applied", "to"), 1.5, ":2: applied.to: not an integer"),
+            (("name",), 3, ":2: name: not a string"),
+            (("rays",), {}, ":2: rays: not an array of 0 to 64 items"),
+            (("tick",), ..., ":2: tick is missing"),
+        ]
+        for path, value, text in cases:
+            file = self.write(HEAD, changed(path, value))
+            self.check_fails(65, text, "shots", file)
+            self.check_fails(65, text, "shot", file, 0)
+
+    def test_files_that_are_none(self):
+        self.check_fails(65, "is empty", "shots", self.write("", end=""))
+        self.check_fails(65, "ends within its first line", "shots", self.write('{"trace', end=""))
+        self.check_fails(65, "not a file of debug.rewind_trace", "shots", self.write("{}"))
+        self.check_fails(65, "not a file of debug.rewind_trace", "shots", self.write("[1]"))
+        self.check_fails(65, "version: not a version that this program reads", "shots",
+                         self.write({**HEAD, "version": 2}))
+        self.check_fails(65, "shots.jsonl:2:1: ", "shots", self.write(HEAD, "nonsense"))
+        self.check_fails(65, "shots.jsonl:2:", "shots", self.write(HEAD, "[" * 1000))
+        self.check_fails(65, "shapes[1].points", "shots",
+                         self.write({**HEAD, "shapes": [HEAD["shapes"][0], {"points": [], "radius": 1}]}))
+        self.check_fails(74, "No such file", "shots", self.folder / "missing")
+        self.check_fails(74, "Is a directory", "shots", self.folder)
+
+    def test_a_line_that_was_cut_is_left_out(self):
+        done = replay("shots", self.write(HEAD, SHOT, json.dumps(SHOT)[:200], end=""))
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(done.stdout.splitlines()), 2)
+        self.assertIn("the last line is not whole", done.stderr)
+
+    def test_arguments(self):
+        path = self.write(HEAD, SHOT)
+        for arguments in ([], ["draw"], ["shots"], ["shots", path, 1], ["shot", path], ["shot", path, "x"],
+                          ["shot", path, -1], ["shot", path, 0, "-o"], ["shot", path, 0, "-x", "y"]):
+            self.check_fails(64, "usage:", *arguments)
+        self.check_fails(64, "no shot 1: the file has 1", "shot", path, 1)
+        self.check_fails(74, "No such file", "shot", path, 0, "-o", self.folder / "no" / "shot.svg")
+        self.assertEqual(replay("--help").returncode, 0)
+
+    def test_a_full_disk_is_told(self):
+        self.check_fails(74, "No space left", "shot", self.write(HEAD, SHOT), 0, "-o", "/dev/full")
+
+    def test_the_daemon_writes_every_shot(self):
+        trace = self.folder / "trace.jsonl"
+        options = {"match.duration_s": 6, "match.countdown_s": 0, "match.result_s": 0, "match.min_players": 6,
+                   "match.result_path": self.folder / "result.json", "debug.rewind_trace": trace}
+        with daemon.Daemon(options) as server:
+            port = server.ready()["port"]
+            subprocess.run([daemon.program("arbiter-bots"), "--connect", f"127.0.0.1:{port}", "--count", "6", "--policy",
+                            "aim", "--seed", "3", "--duration", "30"], capture_output=True, timeout=90, check=True,
+                           env=daemon.clean_environment())
+            self.assertEqual(server.end(20), 0)
+            told = server.event("rewind_trace")
+        lines = [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()]
+        shots = lines[1:]
+        self.assertGreater(len(shots), 10)
+        self.assertEqual((told["shots"], told["dropped"], told["error"]), (len(shots), 0, ""))
+        self.assertEqual([shot["shot"] for shot in shots], list(range(len(shots))))
+        self.assertTrue(any(hit for shot in shots for ray in shot["rays"] for hit in ray["hits"]))
+        self.assertTrue(any(shot["candidates"] for shot in shots if not shot["rays"][0]["hits"]))
+        for shot in shots:
+            known = [candidate["key"] for candidate in shot["candidates"]]
+            self.assertTrue(all(hit["key"] in known for ray in shot["rays"] for hit in ray["hits"]))
+        self.assertEqual(len(replay("shots", trace).stdout.splitlines()), len(lines))
+        xml.etree.ElementTree.fromstring(replay("shot", trace, len(shots) - 1).stdout)
+
+    def test_the_daemon_names_a_file_it_cannot_write(self):
+        done = daemon.run("--config", daemon.ARENA, "--set", "net.port=0", "--set", "match.result_path=", "--set",
+                          "debug.rewind_trace=/nowhere/trace")
+        self.assertEqual(done.returncode, 74)
+        self.assertIn("debug.rewind_trace: /nowhere/trace: cannot write it", done.stderr)
+
+    def test_the_simulator_writes_the_same_for_the_same_seed(self):
+        texts = []
+        for name in ("a", "b"):
+            path = self.folder / name
+            subprocess.run([daemon.program("arbiter-sim"), "--config", daemon.ARENA, "--clients", "4", "--profile",
+                            "average", "--seed", "5", "--ticks", "900", "--set", f"debug.rewind_trace={path}"],
+                           capture_output=True, timeout=120, check=True, env=daemon.clean_environment())
+            texts.append(path.read_bytes())
+        self.assertEqual(texts[0], texts[1])
+        self.assertGreater(texts[0].count(b"\n"), 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
