@@ -30,7 +30,7 @@ struct arb_view {
     arb_tick from_tick; /* published tick; 0 with to_tick 0: nothing drawn yet */
     arb_tick to_tick;   /* published tick, >= from_tick */
     uint16_t
-        fraction; /* 1/256; 0..256 while from < to, up to 65535 (extrapolation) while from == to */
+        fraction;  /* 1/256; 0..256 while from < to, up to 65535 (extrapolation) while from == to */
     uint16_t held; /* low 16 bits of the newest snapshot id that was committed at that moment */
     uint16_t reserved[2]; /* 0: the struct is part of the state, which has no padding */
 };
