@@ -90,6 +90,21 @@ bool rewind_pose(const struct rewind *rewind, struct arb_key key, struct arb_vie
 bool rewind_pose_of_pair(const struct rewind *rewind, const struct rewind_pair *pair,
                          struct arb_view view, struct arb_vec2 *position, float *heading);
 
+/* What counts before that which the shooter saw, in favour of victims: whoever it spares is passed
+ * as if not there. */
+struct rewind_shelter {
+    struct arb_key key;
+    arb_tick since; /* published tick that showed it first: a view before that is too old to hit */
+};
+
+struct rewind_mercy {
+    struct arb_vec2 origin; /* m, where the shot came from */
+    /* Behind cover from there for so long (rewind_cover_ticks): spared. 0: nobody is for that. */
+    uint32_t cover_ticks;
+    const struct rewind_shelter *shelters; /* [shelter_count] ascending by key */
+    uint32_t shelter_count;
+};
+
 /* ---- rays ---- */
 
 struct rewind_ray {
@@ -105,6 +120,7 @@ struct rewind_ray {
      * seen and is not hit. NULL: everyone as of the view's own two ticks. */
     const struct rewind_pair *pairs;
     uint32_t pair_count;
+    const struct rewind_mercy *mercy; /* NULL: none */
 };
 
 struct rewind_hit {
@@ -120,6 +136,7 @@ struct rewind_shot {
     uint8_t hit_count;
     uint32_t unseen; /* those whom it would have met before its end, had the client held them;
                        REWIND_HITS_MAX at most */
+    uint32_t spared; /* the same of those whom mercy spared */
     float reach;     /* m: where the ray ended (static shape, last victim, or range) */
 };
 
@@ -127,8 +144,8 @@ struct rewind_shot {
 void rewind_resolve_shot(struct rewind *rewind, const struct rewind_ray *ray,
                          struct rewind_shot *out);
 
-/* The same for the pellets of one shot, out[count]: they share shooter, team, view and pairs, which
- * are those of rays[0]. */
+/* The same for the pellets of one shot, out[count]: they share shooter, team, view, pairs and
+ * mercy, which are those of rays[0]. */
 void rewind_resolve_shots(struct rewind *rewind, const struct rewind_ray *rays, uint32_t count,
                           struct rewind_shot *out);
 
@@ -142,6 +159,7 @@ struct rewind_past {
     struct arb_view view;
     const struct rewind_pair *pairs; /* ascending by key, or NULL */
     uint32_t pair_count;
+    const struct rewind_mercy *mercy; /* NULL: none */
 };
 
 /* A capsule (a == b: circle) that moves by delta without turning. */
@@ -174,6 +192,7 @@ struct rewind_touch {
     struct rewind_hit hits[REWIND_TOUCHES_MAX];
     uint8_t hit_count;
     uint32_t unseen;   /* as in struct rewind_shot */
+    uint32_t spared;   /* the same */
     uint32_t left_out; /* touched, but farther than REWIND_TOUCHES_MAX others */
 };
 

@@ -1,4 +1,4 @@
-/* How late a shot was for its victim: cover that the shooter did not see yet. */
+/* How late a shot was for its victim: cover and abilities that the shooter did not see yet. */
 #include "server/rewind/rewind_internal.h"
 
 #include "shared/base/arb_math.h"
@@ -36,4 +36,31 @@ uint32_t rewind_cover_ticks(const struct rewind *rewind, struct arb_key victim,
         count++;
     }
     return count;
+}
+
+static bool is_sheltered(const struct rewind_mercy *mercy, struct arb_key key, arb_fine seen)
+{
+    uint32_t low = 0, high = mercy->shelter_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (arb_key_order(mercy->shelters[middle].key) < arb_key_order(key)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < mercy->shelter_count && arb_key_equal(mercy->shelters[low].key, key) &&
+           seen < (arb_fine)mercy->shelters[low].since * ARB_FINE_TICK;
+}
+
+bool rewind_query_forgives(const struct rewind_query *query, struct arb_key key)
+{
+    const struct rewind_mercy *mercy = query->past.mercy;
+    if (mercy == NULL) {
+        return false;
+    }
+    return is_sheltered(mercy, key, query->at) ||
+           (mercy->cover_ticks > 0 &&
+            rewind_cover_ticks(query->rewind, key, mercy->origin, query->past.view,
+                               mercy->cover_ticks) == mercy->cover_ticks);
 }

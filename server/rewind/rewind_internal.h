@@ -115,6 +115,10 @@ bool rewind_query_older(const struct rewind_query *query, uint32_t index,
 /* Self, and the own team where it is spared. */
 bool rewind_query_spares(const struct rewind_query *query, const struct arb_published *state);
 
+/* Whether mercy spares somebody whom the shot meets; the costliest of all questions, so the last.
+ */
+bool rewind_query_forgives(const struct rewind_query *query, struct arb_key key);
+
 /* The shapes of a stance in the world's frame, out[return value]. */
 uint32_t rewind_query_shapes(const struct rewind_query *query, const struct rewind_stance *stance,
                              struct rewind_shape out[REWIND_SHAPES_MAX]);

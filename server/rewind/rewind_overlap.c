@@ -48,6 +48,10 @@ static void try_stance(struct touching *touching, const struct rewind_stance *st
         touch->unseen += touch->unseen < UINT8_MAX;
         return;
     }
+    if (rewind_query_forgives(touching->query, hit.victim)) {
+        touch->spared += touch->spared < UINT8_MAX;
+        return;
+    }
     touch->left_out += touch->hit_count == REWIND_TOUCHES_MAX;
     touch->hit_count =
         (uint8_t)rewind_hit_insert(touch->hits, touch->hit_count, REWIND_TOUCHES_MAX, &hit);

@@ -10,6 +10,12 @@
 
 #define EXACT 0.001F /* m: no coarse test hides what an exact one would meet */
 
+/* Whom it passes though it would meet them; those before its end count. */
+struct passed {
+    uint32_t count;
+    struct rewind_hit hits[REWIND_HITS_MAX];
+};
+
 /* One ray, or one sweep: a ray of its point `a` against shapes that are grown by the capsule. */
 struct cast {
     const struct rewind_query *query;
@@ -21,8 +27,7 @@ struct cast {
     struct arb_vec2 axis;      /* of the sweep's capsule, from a to b; 0 for a circle or ray */
     float radius, size;        /* m: of the capsule; of it around `a` */
     uint32_t most;             /* victims before it ends */
-    uint32_t unseen_count;
-    struct rewind_hit unseen[REWIND_HITS_MAX];
+    struct passed unseen, spared;
 };
 
 /* Whether `point` lies in the parallelogram of corner `a` and these two sides. */
@@ -102,6 +107,20 @@ static bool is_far(const struct cast *cast, const struct rewind_stance *stance)
     return side > reach || side < -reach || ahead < -reach || ahead > cast->length + reach;
 }
 
+static void pass(struct passed *passed, const struct rewind_hit *hit)
+{
+    passed->count = rewind_hit_insert(passed->hits, passed->count, REWIND_HITS_MAX, hit);
+}
+
+static uint32_t passed_before(const struct passed *passed, float reach)
+{
+    uint32_t count = 0;
+    while (count < passed->count && passed->hits[count].distance <= reach) {
+        count++;
+    }
+    return count;
+}
+
 static void try_stance(struct cast *cast, const struct rewind_stance *stance, bool unseen)
 {
     struct rewind_shot *shot = cast->shot;
@@ -112,8 +131,9 @@ static void try_stance(struct cast *cast, const struct rewind_stance *stance, bo
     }
     hit.point = arb_vec2_mul_add(cast->origin, hit.distance, cast->direction);
     if (unseen) {
-        cast->unseen_count =
-            rewind_hit_insert(cast->unseen, cast->unseen_count, REWIND_HITS_MAX, &hit);
+        pass(&cast->unseen, &hit);
+    } else if (rewind_query_forgives(cast->query, hit.victim)) {
+        pass(&cast->spared, &hit);
     } else {
         shot->hit_count = (uint8_t)rewind_hit_insert(shot->hits, shot->hit_count, cast->most, &hit);
     }
@@ -171,9 +191,8 @@ static void finish(struct cast *cast)
     if (shot->hit_count == cast->most) {
         shot->reach = shot->hits[cast->most - 1].distance;
     }
-    for (uint32_t i = 0; i < cast->unseen_count; i++) {
-        shot->unseen += cast->unseen[i].distance <= shot->reach;
-    }
+    shot->unseen = passed_before(&cast->unseen, shot->reach);
+    shot->spared = passed_before(&cast->spared, shot->reach);
 }
 
 static uint32_t victims_of(uint8_t pierce)
@@ -212,7 +231,7 @@ static void cast_ray(struct rewind *rewind, const struct rewind_query *query,
     cast.axis = (struct arb_vec2){0, 0};
     cast.radius = cast.size = 0.0F;
     cast.most = victims_of(ray->pierce);
-    cast.unseen_count = 0;
+    cast.unseen.count = cast.spared.count = 0;
     try_older(&cast);
     b2RayCastInput input = {
         {ray->origin.x, ray->origin.y}, {cast.delta.x, cast.delta.y}, worth_going(&cast, 1.0F)};
@@ -231,7 +250,8 @@ void rewind_resolve_shots(struct rewind *rewind, const struct rewind_ray *rays, 
                                .team_filter = rays[0].team_filter,
                                .view = rays[0].view,
                                .pairs = rays[0].pairs,
-                               .pair_count = rays[0].pair_count};
+                               .pair_count = rays[0].pair_count,
+                               .mercy = rays[0].mercy};
     struct rewind_query query;
     bool any = rewind_query_begin(&query, rewind, &past);
     for (uint32_t i = 0; i < count; i++) {
@@ -275,7 +295,7 @@ static void cast_capsule(struct rewind *rewind, const struct rewind_query *query
     cast.radius = sweep->radius;
     cast.size = sweep->radius + arb_vec2_length(cast.axis);
     cast.most = victims_of(sweep->pierce);
-    cast.unseen_count = 0;
+    cast.unseen.count = cast.spared.count = 0;
     try_older(&cast);
     b2Vec2 points[] = {{sweep->a.x, sweep->a.y}, {sweep->b.x, sweep->b.y}};
     b2ShapeCastInput input = {.proxy = b2MakeProxy(points, 2, sweep->radius),

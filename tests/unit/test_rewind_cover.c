@@ -175,3 +175,72 @@ Test(rewind_cover, outline_is_of_the_states_that_the_client_held)
     past.pair_count = 0;
     cr_assert_not(rewind_outline(rewind_, &past, victim, &outline), "not seen");
 }
+
+/* ---- mercy ---- */
+
+static struct rewind_shot shoot_at_old_place(const struct rewind_mercy *mercy)
+{
+    struct rewind_ray ray = {.origin = {-3, 0},
+                             .direction = {0, 1},
+                             .range = 50,
+                             .view = {.from_tick = 100, .to_tick = 102},
+                             .mercy = mercy};
+    struct rewind_shot shot;
+    rewind_resolve_shot(rewind_, &ray, &shot);
+    return shot;
+}
+
+Test(rewind_cover, whoever_is_in_cover_for_longer_than_the_grace_is_spared)
+{
+    run_behind_the_wall();
+    struct rewind_shot shot = shoot_at_old_place(NULL);
+    cr_assert_eq(shot.hit_count, 1);
+    cr_assert_eq(shot.spared, 0);
+    struct rewind_mercy mercy = {.origin = {0, 0}, .cover_ticks = 0};
+    cr_assert_eq(shoot_at_old_place(&mercy).hit_count, 1, "no grace is set");
+    mercy.cover_ticks = 8;
+    cr_assert_eq(shoot_at_old_place(&mercy).hit_count, 1, "seven ticks only");
+    mercy.cover_ticks = 7;
+    shot = shoot_at_old_place(&mercy);
+    cr_assert_eq(shot.hit_count, 0);
+    cr_assert_eq(shot.spared, 1);
+    cr_assert_eq(shot.reach, 50, "the ray goes on");
+    mercy.origin = (struct arb_vec2){3, 8};
+    cr_assert_eq(shoot_at_old_place(&mercy).hit_count, 1, "no cover from there");
+}
+
+Test(rewind_cover, an_ability_that_the_shooter_did_not_see_yet_wins)
+{
+    run_behind_the_wall();
+    struct rewind_shelter shelters[] = {{{0, 1}, 900}, {{VICTIM, 1}, 100}, {{2, 1}, 900}};
+    struct rewind_mercy mercy = {.shelters = shelters, .shelter_count = 3};
+    cr_assert_eq(shoot_at_old_place(&mercy).hit_count, 1, "it is in the view");
+    shelters[1].since = 101;
+    struct rewind_shot shot = shoot_at_old_place(&mercy);
+    cr_assert_eq(shot.hit_count, 0);
+    cr_assert_eq(shot.spared, 1);
+    shelters[1].key.generation = 2;
+    cr_assert_eq(shoot_at_old_place(&mercy).hit_count, 1, "somebody else's");
+    mercy.shelter_count = 1;
+    cr_assert_eq(shoot_at_old_place(&mercy).hit_count, 1);
+}
+
+Test(rewind_cover, sweeps_and_areas_spare_the_same)
+{
+    run_behind_the_wall();
+    struct rewind_mercy mercy = {.origin = {0, 0}, .cover_ticks = 7};
+    struct rewind_past past = {.view = {.from_tick = 100, .to_tick = 102}};
+    struct rewind_sweep sweep = {{-3, 0}, {-3, 0}, 0.1F, {0, 20}, 0, false};
+    struct rewind_area area = {{-3, 10}, {-3, 10}, 1};
+    for (int spares = 0; spares < 2; spares++) {
+        struct rewind_shot shot;
+        struct rewind_touch touch;
+        past.mercy = spares ? &mercy : NULL;
+        rewind_sweep(rewind_, &past, &sweep, 1, &shot);
+        rewind_overlap(rewind_, &past, &area, 1, &touch);
+        cr_assert_eq(shot.hit_count, !spares);
+        cr_assert_eq(shot.spared, spares);
+        cr_assert_eq(touch.hit_count, !spares);
+        cr_assert_eq(touch.spared, spares);
+    }
+}
