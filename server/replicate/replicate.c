@@ -4,12 +4,13 @@
 
 #include <string.h>
 
+/* The most: of a chunk among others, when not all is confirmed. */
 static uint32_t chunk_head_bytes(void)
 {
     const uint8_t payload = 0;
     uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
     struct arb_chunk chunk = {
-        .header = {.chunk_count = 1}, .payload = &payload, .payload_bytes = 1};
+        .header = {.confirmed_tick = 1, .chunk_count = 2}, .payload = &payload, .payload_bytes = 1};
     size_t size = arb_chunk_encode(&chunk, bytes, sizeof bytes);
     ARB_ASSERT(size > 1);
     return (uint32_t)size - 1;

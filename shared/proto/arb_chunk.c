@@ -7,10 +7,8 @@ static const struct arb_field header_rows[] = {
     ARB_FIELD(arb_snapshot_header, id, U16, 16, 0, 65535,
               "low 16 bits of the snapshot id, +1 each"),
     ARB_FIELD(arb_snapshot_header, tick, U16, 16, 0, 65535, "low 16 bits of the published tick"),
-    ARB_FIELD(arb_snapshot_header, baseline, U8, 8, 0, ARB_BASELINE_DISTANCE_MAX,
+    ARB_FIELD(arb_snapshot_header, baseline, U8, 6, 0, ARB_BASELINE_DISTANCE_MAX,
               "how many ids before this its baseline is; 0: it has none"),
-    ARB_FIELD(arb_snapshot_header, confirmed_tick, U16, 16, 0, 65535,
-              "low 16 bits of the newest published tick that no late input can change"),
     ARB_FIELD(arb_snapshot_header, last_sequence, U16, 16, 0, 65535,
               "low 16 bits of this client's newest input that was consumed"),
     ARB_FIELD(
@@ -19,26 +17,67 @@ static const struct arb_field header_rows[] = {
     ARB_FIELD(arb_snapshot_header, control, U8, 8, 0, 255, "control number"),
     ARB_FIELD(arb_snapshot_header, controlled, KEY, 32, 0, 0,
               "entity this client controls; 0, 0: none"),
-    ARB_FIELD(arb_snapshot_header, chunk_index, U8, 8, 0, ARB_CHUNKS_MAX - 1,
-              "of this chunk, from 0"),
-    ARB_FIELD(arb_snapshot_header, chunk_count, U8, 8, 1, ARB_CHUNKS_MAX, "chunks of the snapshot"),
 };
 const struct arb_fields arb_snapshot_header_fields = ARB_FIELDS("SNAPSHOT", header_rows);
 
-enum { CHUNK_HEAD_BYTES = 18 }; /* type byte and the table */
+/* Behind the table, then the next whole byte: late 1 [ticks 16] | split 1 [index 6 | count - 1 6]
+ */
+enum { LATE_BITS = 16, CHUNK_BITS = 6 };
+_Static_assert(ARB_CHUNKS_MAX == 1 << CHUNK_BITS, "index and count - 1 fit");
+
+static void write_header(struct arb_bit_writer *writer, const struct arb_snapshot_header *header)
+{
+    arb_fields_write(writer, &arb_snapshot_header_fields, header);
+    uint16_t late = (uint16_t)(header->tick - header->confirmed_tick);
+    arb_bits_write(writer, late != 0, 1);
+    if (late != 0) {
+        arb_bits_write(writer, late, LATE_BITS);
+    }
+    arb_bits_write(writer, header->chunk_count > 1, 1);
+    if (header->chunk_count > 1) {
+        arb_bits_write(writer, header->chunk_index, CHUNK_BITS);
+        arb_bits_write(writer, header->chunk_count - 1U, CHUNK_BITS);
+    }
+}
 
 size_t arb_chunk_encode(const struct arb_chunk *chunk, uint8_t *bytes, size_t capacity)
 {
     ARB_ASSERT(chunk->header.chunk_index < chunk->header.chunk_count);
+    ARB_ASSERT(chunk->header.chunk_count <= ARB_CHUNKS_MAX);
     ARB_ASSERT(chunk->payload_bytes > 0 && chunk->payload_bytes <= ARB_CHUNK_PAYLOAD_MAX);
     struct arb_bit_writer writer;
     arb_message_begin(&writer, ARB_MESSAGE_SNAPSHOT, bytes, capacity);
-    arb_fields_write(&writer, &arb_snapshot_header_fields, &chunk->header);
-    if (writer.full || capacity - CHUNK_HEAD_BYTES < chunk->payload_bytes) {
+    write_header(&writer, &chunk->header);
+    size_t head = arb_message_end(&writer);
+    if (head == 0 || capacity - head < chunk->payload_bytes) {
         return 0;
     }
-    memcpy(bytes + CHUNK_HEAD_BYTES, chunk->payload, chunk->payload_bytes);
-    return (size_t)CHUNK_HEAD_BYTES + chunk->payload_bytes;
+    ARB_ASSERT(head <= ARB_CHUNK_HEAD_BYTES_MAX);
+    memcpy(bytes + head, chunk->payload, chunk->payload_bytes);
+    return head + chunk->payload_bytes;
+}
+
+static enum arb_decode read_header(struct arb_bit_reader *reader,
+                                   struct arb_snapshot_header *header)
+{
+    *header = (struct arb_snapshot_header){.chunk_count = 1};
+    enum arb_decode reason = arb_fields_read(reader, &arb_snapshot_header_fields, header);
+    if (reason != ARB_DECODE_OK) {
+        return reason;
+    }
+    uint16_t late = 0;
+    if (arb_bits_read(reader, 1) != 0) {
+        late = (uint16_t)arb_bits_read(reader, LATE_BITS);
+        reason = late == 0 ? ARB_DECODE_RANGE : reason;
+    }
+    header->confirmed_tick = (uint16_t)(header->tick - late);
+    if (arb_bits_read(reader, 1) != 0) {
+        header->chunk_index = (uint8_t)arb_bits_read(reader, CHUNK_BITS);
+        header->chunk_count = (uint8_t)(arb_bits_read(reader, CHUNK_BITS) + 1);
+        reason = header->chunk_count == 1 ? ARB_DECODE_RANGE : reason;
+    }
+    unsigned padding = (unsigned)(-reader->bit % 8);
+    return arb_bits_read(reader, padding) != 0 ? ARB_DECODE_RANGE : reason;
 }
 
 enum arb_decode arb_chunk_decode(const uint8_t *bytes, size_t size, struct arb_chunk *out)
@@ -46,8 +85,11 @@ enum arb_decode arb_chunk_decode(const uint8_t *bytes, size_t size, struct arb_c
     struct arb_bit_reader reader;
     enum arb_decode reason = arb_message_open(&reader, ARB_MESSAGE_SNAPSHOT, bytes, size);
     if (reason == ARB_DECODE_OK) {
-        memset(&out->header, 0, sizeof out->header);
-        reason = arb_fields_read(&reader, &arb_snapshot_header_fields, &out->header);
+        reason = read_header(&reader, &out->header);
+    }
+    size_t head = reader.bit / 8;
+    if (reader.ended || (reason == ARB_DECODE_OK && head == size)) {
+        return ARB_DECODE_SHORT;
     }
     if (reason != ARB_DECODE_OK) {
         return reason;
@@ -55,14 +97,11 @@ enum arb_decode arb_chunk_decode(const uint8_t *bytes, size_t size, struct arb_c
     if (out->header.chunk_index >= out->header.chunk_count) {
         return ARB_DECODE_ORDER;
     }
-    if (size == CHUNK_HEAD_BYTES) {
-        return ARB_DECODE_SHORT;
-    }
-    if (size - CHUNK_HEAD_BYTES > ARB_CHUNK_PAYLOAD_MAX) {
+    if (size - head > ARB_CHUNK_PAYLOAD_MAX) {
         return ARB_DECODE_LONG;
     }
-    out->payload = bytes + CHUNK_HEAD_BYTES;
-    out->payload_bytes = (uint16_t)(size - CHUNK_HEAD_BYTES);
+    out->payload = bytes + head;
+    out->payload_bytes = (uint16_t)(size - head);
     return ARB_DECODE_OK;
 }
 

@@ -243,6 +243,11 @@ struct arb_snapshot_header {
     uint8_t baseline; /* ids back to the snapshot that the stream is a difference to; 0: none */
 };
 
+enum {
+    /* Type and header of a chunk; with all confirmed and one chunk, as mostly, fewer. */
+    ARB_CHUNK_HEAD_BYTES_MAX = 18,
+};
+
 struct arb_chunk {
     struct arb_snapshot_header header;
     const uint8_t *payload; /* into the decoded datagram */

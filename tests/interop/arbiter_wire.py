@@ -15,6 +15,10 @@ class Malformed(Exception):
     """The bytes are no message of the protocol."""
 
 
+def _malformed(what):
+    raise Malformed(what)
+
+
 class Writer:
     """Bits, lowest first."""
 
@@ -356,16 +360,20 @@ def encode_input(control, inputs, sequence=0, older=0, ack=None, mask=0, view_de
 
 # ---- SNAPSHOT ----
 
-HEADER_BYTES = 18
-
-
 def decode_chunk(message):
     data = _open("SNAPSHOT", message)
     header = read_table(data, PAGE.table("SNAPSHOT"))
-    payload = message[HEADER_BYTES:]
-    if header["chunk_index"] >= header["chunk_count"] or not payload:
-        raise Malformed("chunk")
-    return header, payload
+    late, index, last = 0, 0, 0
+    if data.get(1):
+        late = data.get(16) or _malformed("late by 0")
+    if data.get(1):
+        index, last = data.get(6), data.get(6)
+        if index > last or last == 0:
+            raise Malformed("chunk")
+    if data.get(data.left % 8) or data.left == 0:
+        raise Malformed("no payload")
+    header.update(confirmed_tick=(header["tick"] - late) % 0x10000, chunk_index=index, chunk_count=last + 1)
+    return header, message[-(data.left // 8):]
 
 
 def _read_body(data, point_field):

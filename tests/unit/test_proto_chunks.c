@@ -1,4 +1,4 @@
-#include "shared/proto/arb_proto.h"
+#include "shared/proto/arb_proto_internal.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -16,10 +16,13 @@ static void start(void)
 
 static struct arb_chunk chunk_of(uint16_t id, uint8_t index, uint8_t count, const char *text)
 {
-    return (struct arb_chunk){
-        .header = {.id = id, .tick = id, .chunk_index = index, .chunk_count = count},
-        .payload = (const uint8_t *)text,
-        .payload_bytes = (uint16_t)strlen(text)};
+    return (struct arb_chunk){.header = {.id = id,
+                                         .tick = id,
+                                         .confirmed_tick = id,
+                                         .chunk_index = index,
+                                         .chunk_count = count},
+                              .payload = (const uint8_t *)text,
+                              .payload_bytes = (uint16_t)strlen(text)};
 }
 
 /* Adds a chunk; a complete group is committed at once. */
@@ -164,7 +167,7 @@ Test(proto_chunks, payloads_up_to_8186_bytes_travel)
     chunk.payload_bytes = ARB_CHUNK_PAYLOAD_MAX;
     payload[8185] = 9;
     size_t size = arb_chunk_encode(&chunk, bytes, sizeof bytes);
-    cr_assert_eq(size, 18 + 8186);
+    cr_assert_leq(size, ARB_CHUNK_HEAD_BYTES_MAX + 8186);
     struct arb_chunk out;
     cr_assert_eq(arb_chunk_decode(bytes, size, &out), ARB_DECODE_OK);
     cr_assert_eq(out.payload_bytes, 8186);
@@ -172,17 +175,57 @@ Test(proto_chunks, payloads_up_to_8186_bytes_travel)
     cr_assert_eq(arb_chunk_decode(bytes, size + 1, &out), ARB_DECODE_LONG);
 }
 
-Test(proto_chunks, heads_that_no_sender_writes_are_refused)
+/* The header of one chunk by hand, behind the table. */
+static enum arb_decode decode_tail(const char *bits)
 {
     uint8_t bytes[64];
-    struct arb_chunk chunk = chunk_of(1, 1, 2, "payload");
+    struct arb_bit_writer writer;
+    struct arb_snapshot_header header = {.id = 1, .tick = 5, .chunk_count = 1};
+    arb_message_begin(&writer, ARB_MESSAGE_SNAPSHOT, bytes, sizeof bytes);
+    arb_fields_write(&writer, &arb_snapshot_header_fields, &header);
+    for (const char *bit = bits; *bit != 0; bit++) {
+        if (*bit != ' ') arb_bits_write(&writer, *bit == '1', 1);
+    }
+    size_t head = arb_message_end(&writer);
+    bytes[head] = 'p';
+    struct arb_chunk chunk;
+    return arb_chunk_decode(bytes, head + 1, &chunk);
+}
+
+Test(proto_chunks, heads_that_no_sender_writes_are_refused)
+{
+    static const struct {
+        const char *bits;
+        enum arb_decode expected;
+    } cases[] = {
+        {"0 0", ARB_DECODE_OK},
+        {"1 1000000000000000 0", ARB_DECODE_OK},
+        {"1 0000000000000000 0", ARB_DECODE_RANGE}, /* late by nothing */
+        {"0 1 100000 100000", ARB_DECODE_OK},       /* 1 of 2 */
+        {"0 1 111111 111111", ARB_DECODE_OK},       /* 63 of 64 */
+        {"0 1 010000 100000", ARB_DECODE_ORDER},    /* 2 of 2 */
+        {"0 1 000000 000000", ARB_DECODE_RANGE},    /* 0 of 1 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cr_assert_eq(decode_tail(cases[i].bits), cases[i].expected, "case %zu", i);
+    }
+    uint8_t bytes[64];
+    struct arb_chunk chunk = chunk_of(1, 1, 2, "p");
     size_t size = arb_chunk_encode(&chunk, bytes, sizeof bytes);
-    cr_assert_eq(arb_chunk_decode(bytes, 18, &chunk), ARB_DECODE_SHORT, "no payload");
-    bytes[16] = 2;
-    cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_ORDER, "index 2 of 2");
-    bytes[16] = 0;
-    bytes[17] = 0;
-    cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_RANGE, "no chunks");
-    bytes[17] = 65;
-    cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_RANGE, "too many");
+    bytes[size - 2] |= 0x80;
+    cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_RANGE, "filled with ones");
+    bytes[size - 2] &= 0x7F;
+    cr_assert_eq(arb_chunk_decode(bytes, size - 1, &chunk), ARB_DECODE_SHORT, "no payload");
+    cr_assert_eq(arb_chunk_decode(bytes, size - 2, &chunk), ARB_DECODE_SHORT);
+}
+
+Test(proto_chunks, the_head_of_a_whole_snapshot_of_a_confirmed_tick_is_short)
+{
+    uint8_t bytes[64];
+    struct arb_chunk chunk = chunk_of(1, 0, 1, "p");
+    size_t shortest = arb_chunk_encode(&chunk, bytes, sizeof bytes) - 1;
+    cr_assert_leq(shortest, 14);
+    chunk.header.confirmed_tick--;
+    chunk.header.chunk_count = 64;
+    cr_assert_leq(arb_chunk_encode(&chunk, bytes, sizeof bytes) - 1, ARB_CHUNK_HEAD_BYTES_MAX);
 }
