@@ -86,6 +86,58 @@ Test(client_life, server_that_stalled_and_dropped_the_time_is_steered_again_at_o
     }
 }
 
+/* A client of five seconds whose input clock stands `back` ticks before the newest snapshot, and
+ * whose newest input `made` ticks before it. */
+static struct arbiter_client *join_with_clock(struct fake_server *fake, struct walker *walker,
+                                              int back, int made)
+{
+    struct arbiter_client *client = fake_join(fake);
+    *walker = walker_open(fake, 10);
+    fake_run(fake, client, 5 * S, 60, walker_walk, walker);
+    arb_fine told = (arb_fine)client->predict.confirmed_tick;
+    client->clocks.input.at = (told - back + 1) * ARB_FINE_TICK;
+    client->predict.newest_tick = (arb_tick)(told - made);
+    return client;
+}
+
+Test(client_life, after_a_resync_no_input_is_for_a_tick_that_a_snapshot_told_of)
+{
+    struct fake_server *fake = fake_create(&(struct fake_options){.seed = 27, .movers = 2});
+    struct walker walker;
+    struct arbiter_client *client = join_with_clock(fake, &walker, 10, 60);
+    struct arb_predict *predict = &client->predict;
+    arb_sequence newest = predict->newest;
+    arb_client_inputs_make(client, fake_now_ns(fake));
+    cr_assert_eq(predict->newest, newest);
+    client->clocks.input.at += 12 * ARB_FINE_TICK;
+    arb_client_inputs_make(client, fake_now_ns(fake));
+    cr_assert_eq(predict->newest, newest + 2);
+    cr_assert_eq(predict->newest_tick, predict->confirmed_tick + 2);
+    walker_close(&walker);
+    arbiter_client_destroy(client);
+    fake_destroy(fake);
+}
+
+/* The server may stand further than the client knows, and take all of them. */
+Test(client_life, what_a_resync_forgets_reaches_to_the_newest_input_however_far)
+{
+    struct fake_server *fake = fake_create(&(struct fake_options){.seed = 28, .movers = 2});
+    struct walker walker;
+    struct arbiter_client *client = join_with_clock(fake, &walker, 0, -200);
+    struct arb_predict *predict = &client->predict;
+    arb_tick newest_tick = predict->newest_tick;
+    arb_sequence newest = predict->newest;
+    arb_client_inputs_make(client, fake_now_ns(fake));
+    cr_assert_eq(client->snapshots.forgotten_tick, newest_tick);
+    cr_assert_eq(client->snapshots.forgotten, newest);
+    client->clocks.input.at += 60 * ARB_FINE_TICK;
+    arb_client_inputs_make(client, fake_now_ns(fake));
+    cr_assert_eq(client->snapshots.forgotten_tick, newest_tick, "a second one takes nothing back");
+    walker_close(&walker);
+    arbiter_client_destroy(client);
+    fake_destroy(fake);
+}
+
 Test(client_life, other_version_is_refused_with_both_named)
 {
     struct fake_server *fake = fake_create(&(struct fake_options){.seed = 26});
