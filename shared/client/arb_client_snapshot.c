@@ -3,6 +3,7 @@
 #include "shared/client/arbiter_client_internal.h"
 
 #include "shared/base/arb_math.h"
+#include "shared/proto/arb_delta.h"
 
 #include <string.h>
 
@@ -191,44 +192,78 @@ static uint32_t widen_id(const struct arb_history *history, uint16_t id)
     return newest == NULL ? id : newest->id + (uint16_t)(id - (uint16_t)newest->id);
 }
 
-/* A full snapshot carries every state. */
-static void fill_entries(struct arb_history_slot *slot)
+enum verdict {
+    GROUP_GOOD,
+    GROUP_BAD,
+    GROUP_NO_BASELINE, /* coded against a snapshot that is not held: nobody's fault, the next
+                          acknowledgement tells the server */
+};
+
+/* The whole group, decoded into the free place of the history. */
+static enum verdict decode_group(struct arbiter_client *client, arb_tick tick,
+                                 struct arb_history_slot *slot)
 {
-    for (uint32_t i = 0; i < slot->frame.entity_count; i++) {
-        slot->entries[i] = (struct arb_held_entry){.key = slot->frame.entities[i].key};
+    const struct arb_history *history = &client->snapshots.history;
+    const struct arb_assembly *assembly = &client->snapshots.assembly;
+    const struct arb_client_match *match = &client->match;
+    struct arb_delta_rule rule = {match->schema, match->own_fields, match->welcome.tick_rate};
+    struct arb_delta_base base = {0};
+    struct arb_own_part base_own = {0};
+    uint8_t back = assembly->header.baseline;
+    if (back != 0) {
+        uint32_t index = arb_history_index(history, slot->id - back);
+        if (index == history->count) {
+            return GROUP_NO_BASELINE;
+        }
+        const struct arb_history_slot *from = arb_history_at(history, index);
+        base_own = from->own_part;
+        base_own.own = &from->own;
+        base = (struct arb_delta_base){from->frame.tick, &from->frame, from->entries,
+                                       from->controlled, from->has_own ? &base_own : NULL};
     }
+    struct arb_delta_out out = {
+        .frame = &slot->frame,
+        .entries = slot->entries,
+        .entity_capacity = history->entity_capacity,
+        .point_capacity = history->point_capacity,
+        .own = &slot->own,
+    };
+    if (arb_delta_decode(&rule, assembly->bytes, assembly->size, tick, back != 0 ? &base : NULL,
+                         &out) != ARB_DECODE_OK) {
+        return GROUP_BAD;
+    }
+    slot->frame.tick = tick;
+    slot->controlled = out.controlled;
+    slot->has_own = out.has_own;
+    slot->own_part = out.own_part;
+    return GROUP_GOOD;
 }
 
-/* Decodes the whole group into the free place of the history and checks it against what is held. */
-static bool check_group(struct arbiter_client *client, struct commit *commit)
+/* Decodes the group and checks it against what is held. */
+static enum verdict check_group(struct arbiter_client *client, struct commit *commit)
 {
     struct arb_client_snapshots *snapshots = &client->snapshots;
-    const struct arb_assembly *assembly = &snapshots->assembly;
-    const struct arb_client_match *match = &client->match;
     struct arb_history_slot *slot = arb_history_next(&snapshots->history);
-    commit->header = assembly->header;
-    arb_tick near = snapshots->any ? snapshots->tick : (arb_tick)match->welcome.tick;
-    commit->tick = arb_widen16(assembly->header.tick, near);
-    if (arb_snapshot_decode(match->schema, match->own_fields, assembly->bytes, assembly->size,
-                            &slot->frame, client->config.max_entities, client->config.max_points,
-                            &slot->own, &commit->own_part, &slot->has_own) != ARB_DECODE_OK) {
-        return false;
-    }
-    slot->frame.tick = commit->tick;
+    commit->header = snapshots->assembly.header;
+    arb_tick near = snapshots->any ? snapshots->tick : (arb_tick)client->match.welcome.tick;
+    commit->tick = arb_widen16(commit->header.tick, near);
     slot->id = widen_id(&snapshots->history, commit->header.id);
-    slot->controlled = commit->header.controlled;
-    fill_entries(slot);
+    enum verdict verdict = decode_group(client, commit->tick, slot);
     uint64_t consumed = arb_widen16(commit->header.last_sequence, client->predict.newest);
+    if (verdict != GROUP_GOOD) {
+        return verdict;
+    }
     if (consumed > client->predict.newest || commit->tick > (arb_tick)1 << 40 ||
         !arb_history_accepts(&snapshots->history, &slot->frame)) {
-        return false;
+        return GROUP_BAD;
     }
     commit->consumed = (arb_sequence)consumed;
     commit->controlled = slot->controlled;
     commit->own = slot->own;
+    commit->own_part = slot->own_part;
     commit->has_own = slot->has_own;
-    commit->own_jump = jump_count(match->schema, &slot->frame, slot->controlled);
-    return true;
+    commit->own_jump = jump_count(client->match.schema, &slot->frame, slot->controlled);
+    return GROUP_GOOD;
 }
 
 void arb_client_chunk(struct arbiter_client *client, const uint8_t *bytes, size_t size,
@@ -253,14 +288,20 @@ void arb_client_chunk(struct arbiter_client *client, const uint8_t *bytes, size_
         break;
     }
     struct commit commit;
-    bool good = check_group(client, &commit);
-    if (good) {
+    enum verdict verdict = check_group(client, &commit);
+    switch (verdict) {
+    case GROUP_GOOD:
         commit_snapshot(client, &commit, received_ns);
-    } else {
+        break;
+    case GROUP_BAD:
         client->statistics.bad_snapshots++;
         arb_client_bad(client);
+        break;
+    case GROUP_NO_BASELINE:
+        client->statistics.snapshots_undecodable++;
+        break;
     }
-    arb_assembly_finish(assembly, good);
+    arb_assembly_finish(assembly, verdict == GROUP_GOOD);
 }
 
 bool arb_client_frame(const struct arbiter_client *client, struct arb_frame *frame)

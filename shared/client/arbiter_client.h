@@ -391,6 +391,7 @@ struct arbiter_statistics {
     uint64_t bytes_up, bytes_down;        /* UDP payload */
     uint64_t snapshots;                   /* committed */
     uint64_t snapshots_lost;              /* ids that were never committed */
+    uint64_t snapshots_undecodable;       /* among them: against one that is not held */
     uint64_t inputs_sent;                 /* made; each is sent until acknowledged */
     uint64_t edges_sent[ARBITER_BUTTONS]; /* presses in them, by button bit; up to the result */
     uint64_t input_packets;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { FIRST_SNAPSHOT = 0xFFF0, TICK_RATE = 60, OWN_ID = 40, STEP_US = 500 };
+enum { FIRST_SNAPSHOT = 0xFFF0, TICK_RATE = 60, STEP_US = 500 };
 
 struct arb_vec2 fake_mover(uint32_t index, arb_tick tick)
 {
@@ -63,7 +63,7 @@ struct fake_server *fake_create(const struct fake_options *options)
     struct arb_net_options net = {.peer_capacity = 4, .seed = 7};
     fake->net = arb_net_create(fake->listener, &net, 0);
     fake->tick = options->first_tick;
-    fake->key = (struct arb_key){OWN_ID, 1};
+    fake->key = (struct arb_key){FAKE_OWN_ID, 1};
     fake->control = 1;
     fake->worst_lead = ARB_CLIENT_NO_MEASURE;
     fake->own.magazine[0] = 12;
@@ -159,6 +159,9 @@ static void take_inputs(struct fake_server *fake, const struct arb_input_packet 
 {
     fake->acks += packet->has_ack;
     fake->view_delay = packet->view_delay;
+    if (packet->has_ack) {
+        fake_acknowledge(fake, packet->ack_snapshot);
+    }
     for (uint32_t i = 0; packet->has_ack && i < 32; i++) {
         uint16_t age = (uint16_t)(packet->ack_snapshot - 1 - i - FIRST_SNAPSHOT);
         fake->bad_acks += (packet->ack_mask >> i & 1) != 0 && age >= 0x8000;
@@ -291,91 +294,6 @@ static void step_own(struct fake_server *fake)
     fake->log[fake->tick % FAKE_LOG] = fake->own;
 }
 
-static void publish(struct arb_published *out, struct arb_point *points, bool serpent,
-                    struct arb_key key, uint16_t owner, struct arb_vec2 at, struct arb_vec2 speed,
-                    float heading, uint8_t jump, uint32_t *point_count)
-{
-    int32_t x = arb_quantise(at.x, 1.0F / 512.0F, -(1 << 21), (1 << 21) - 1);
-    int32_t y = arb_quantise(at.y, 1.0F / 512.0F, -(1 << 21), (1 << 21) - 1);
-    memset(out, 0, sizeof *out);
-    out->key = key;
-    if (serpent) {
-        out->kind = ARB_SERPENT_HEAD;
-        out->q[ARB_HEAD_OWNER] = owner;
-        out->q[ARB_HEAD_X] = x;
-        out->q[ARB_HEAD_Y] = y;
-        out->q[ARB_HEAD_HEADING] = arb_angle_to_turn16(heading);
-        out->q[ARB_HEAD_JUMP] = jump;
-        out->body_first = *point_count;
-        out->body_count = FAKE_BODY;
-        for (int32_t i = 0; i < FAKE_BODY; i++) {
-            points[(*point_count)++] = (struct arb_point){x - 128 * i, y};
-        }
-        return;
-    }
-    out->kind = ARB_ARENA_CHARACTER;
-    out->q[ARB_CHARACTER_OWNER] = owner;
-    out->q[ARB_CHARACTER_X] = x;
-    out->q[ARB_CHARACTER_Y] = y;
-    out->q[ARB_CHARACTER_VX] = arb_quantise(speed.x, 1.0F / 64.0F, -8192, 8191);
-    out->q[ARB_CHARACTER_VY] = arb_quantise(speed.y, 1.0F / 64.0F, -8192, 8191);
-    out->q[ARB_CHARACTER_HEADING] = arb_angle_to_turn16(heading);
-    out->q[ARB_CHARACTER_HEALTH] = 100;
-    out->q[ARB_CHARACTER_JUMP] = jump;
-}
-
-static void send_snapshot(struct fake_server *fake, arb_tick published)
-{
-    struct arb_published entities[FAKE_MOVERS_MAX + 1];
-    struct arb_point points[(FAKE_MOVERS_MAX + 1) * FAKE_BODY];
-    uint32_t indices[FAKE_MOVERS_MAX + 1];
-    struct arb_frame frame = {.tick = published, .entities = entities, .points = points};
-    bool own_done = fake->no_character;
-    for (uint32_t i = 0; i <= fake->options.movers; i++) {
-        struct arb_key key = {(uint16_t)(30 + i + (i >= OWN_ID - 30)), 1};
-        if (!own_done && (key.id > OWN_ID || i == fake->options.movers)) {
-            publish(&entities[frame.entity_count++], points, fake->options.serpent, fake->key, 1,
-                    (struct arb_vec2){fake->own.x, fake->own.y},
-                    (struct arb_vec2){fake->own.vx, fake->own.vy}, fake->own.heading, fake->jump,
-                    &frame.point_count);
-            own_done = true;
-        }
-        if (i < fake->options.movers && !(i == 0 && fake->first_mover_gone)) {
-            publish(&entities[frame.entity_count++], points, fake->options.serpent, key, 0,
-                    fake_mover(i, published), (struct arb_vec2){3.0F, 0.0F}, 0.0F,
-                    (uint8_t)((published + 37 * i) / 1200), &frame.point_count);
-        }
-    }
-    for (uint32_t i = 0; i < frame.entity_count; i++) {
-        indices[i] = i;
-    }
-    static uint8_t stream[65536];
-    uint32_t fitted = 0;
-    struct arb_own_part own = {fake->starved, fake->outside, &fake->own};
-    size_t size =
-        arb_snapshot_encode(fake->schema, arb_own_fields((enum arb_mover)fake->params.mover),
-                            fake->no_character ? NULL : &own, &frame, indices, frame.entity_count,
-                            stream, sizeof stream, &fitted);
-    ARB_ASSERT(size > 0);
-    uint32_t payload = fake->options.chunk_payload;
-    uint32_t count = (uint32_t)((size + payload - 1) / payload);
-    for (uint32_t i = 0; i < count; i++) {
-        uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
-        size_t left = size - (size_t)i * payload;
-        struct arb_chunk chunk = {
-            .header = {fake->next_snapshot, (uint16_t)published, (uint16_t)published,
-                       (uint16_t)fake->last_sequence, (int8_t)fake->worst_lead, fake->control,
-                       fake->no_character ? ARB_KEY_NONE : fake->key, (uint8_t)i, (uint8_t)count},
-            .payload = stream + (size_t)i * payload,
-            .payload_bytes = (uint16_t)(left < payload ? left : payload),
-        };
-        size_t chunk_size = arb_chunk_encode(&chunk, bytes, sizeof bytes);
-        fake_send(fake, ARB_NET_CHANNEL_UNSEQUENCED, bytes, chunk_size);
-    }
-    fake->next_snapshot++;
-    fake->worst_lead = ARB_CLIENT_NO_MEASURE;
-}
-
 static void step(struct fake_server *fake)
 {
     step_own(fake);
@@ -384,7 +302,7 @@ static void step(struct fake_server *fake)
         return;
     }
     if (published % fake->options.interval_ticks == 0 && !fake->hold_snapshots) {
-        send_snapshot(fake, published);
+        fake_send_snapshot(fake, published);
     }
     if (published % TICK_RATE == 0) {
         uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
@@ -404,6 +322,7 @@ void fake_advance(struct fake_server *fake, uint64_t now_us)
             take_message(fake, &event, now_us);
         } else if (event.type == ARB_NET_DISCONNECTED) {
             fake->joined = false;
+            fake->has_acked = false;
             fake->newest = 0;
             fake->last_sequence = 0;
             fake->last = (struct arb_input){0};

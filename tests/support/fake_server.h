@@ -8,7 +8,26 @@
 #include "shared/client/arbiter_client_internal.h"
 #include "shared/transport/arb_net.h"
 
-enum { FAKE_LOG = 1 << 15, FAKE_MOVERS_MAX = 64, FAKE_BODY = 9 };
+enum {
+    FAKE_LOG = 1 << 15,
+    FAKE_MOVERS_MAX = 64,
+    FAKE_BODY = 9,
+    FAKE_OWN_ID = 40,
+    FAKE_SENT = 64, /* snapshots that a later one may be coded against */
+};
+
+/* A snapshot as the client has it once it is committed. */
+struct fake_sent {
+    uint16_t id;
+    struct arb_frame frame; /* into the arrays below; no entities: nothing was sent yet */
+    struct arb_published entities[FAKE_MOVERS_MAX + 1];
+    struct arb_held_entry entries[FAKE_MOVERS_MAX + 1];
+    struct arb_point points[(FAKE_MOVERS_MAX + 1) * FAKE_BODY];
+    struct arb_key controlled;
+    bool has_own;
+    struct arb_own own;
+    struct arb_own_part part;
+};
 
 struct fake_options {
     uint64_t seed;
@@ -36,6 +55,13 @@ struct fake_server {
     bool joined, refuse_version, silent, hold_snapshots;
     bool no_character, wrong_map_hash;
     bool first_mover_gone;
+    bool only_full; /* no baselines */
+    bool withhold;  /* makes snapshots and sends none of them */
+    uint32_t thin;  /* others are left out of all but one in so many snapshots; 0: of none */
+    struct fake_sent sent[FAKE_SENT]; /* by id */
+    bool has_acked;
+    uint16_t acked;           /* id of the newest that the client has committed */
+    uint64_t deltas, updates; /* snapshots with a baseline, updates in them */
     struct arb_key key;
     uint8_t control;
     uint8_t jump;
@@ -71,6 +97,12 @@ uint64_t fake_now_ns(const struct fake_server *fake);
 /* Sends bytes as they are to the client. */
 void fake_send(struct fake_server *fake, uint8_t channel, const uint8_t *bytes, size_t size);
 void fake_event(struct fake_server *fake, struct arb_event event);
+
+/* For fake_server.c, and for tests that lie in the client's name. */
+void fake_send_snapshot(struct fake_server *fake, arb_tick published);
+void fake_acknowledge(struct fake_server *fake, uint16_t id);
+/* Whether snapshot `snapshot` leaves out what it need not: an entity that is not new. */
+bool fake_leaves_out(const struct fake_server *fake, uint16_t snapshot, struct arb_key key);
 
 /* Where mover `index` is at published tick `tick`, exact. */
 struct arb_vec2 fake_mover(uint32_t index, arb_tick tick);
