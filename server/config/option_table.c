@@ -85,6 +85,12 @@ const struct option config_options[] = {
      100000000, "65536", .unit = "bytes/s",
      .doc = "Most UDP payload sent to one client. What does not fit is sent later, the important "
             "first."},
+    {"snapshot.far_m", OPTION_NUMBER, AT(match.snapshot_far_m), 0, 8192, "0", .unit = "m",
+     .doc =
+         "What is farther from a player's own character than this comes with every "
+         "snapshot.far_every-th snapshot only; 0: all comes with each. Never the own character."},
+    {"snapshot.far_every", OPTION_INT, AT(match.snapshot_far_every), 2, 8, "2", .unit = "snapshots",
+     .doc = "See snapshot.far_m."},
     {"interest.cell_m", OPTION_NUMBER, AT(match.interest_cell_m), 1, 1000, "8", .unit = "m",
      .doc = "Side of a cell of the grid that finds what is near. About a quarter of the enter "
             "radius is quick."},

@@ -64,13 +64,16 @@ static void create_parts(struct match *match, struct arb_arena *arena,
     match->replicate = replicate_create(
         arena, &(struct replicate_config){
                    .schema = rules->schema,
+                   .rewind = match->rewind,
                    .client_capacity = capacity->players,
                    .tick_rate = (uint32_t)config->tick_rate,
                    .interval_ticks = (uint32_t)config->snapshot_interval_ticks,
                    .chunk_payload_bytes = (uint32_t)config->snapshot_chunk_payload_bytes,
                    .budget_bytes_per_s = (uint32_t)config->snapshot_budget_bytes_per_s,
                    .entity_capacity = capacity->entities,
-                   .point_capacity = points});
+                   .point_capacity = points,
+                   .far_m = config->snapshot_far_m,
+                   .far_every = (uint32_t)config->snapshot_far_every});
 }
 
 static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t players)

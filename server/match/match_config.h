@@ -24,6 +24,9 @@ struct match_config {
     int32_t snapshot_interval_ticks;
     int32_t snapshot_chunk_payload_bytes;
     int32_t snapshot_budget_bytes_per_s; /* UDP payload down to one client */
+    float
+        snapshot_far_m; /* farther from the eye: every snapshot_far_every-th snapshot; 0: none is */
+    int32_t snapshot_far_every;
     float interest_cell_m, interest_enter_m, interest_retain_m;
 };
 

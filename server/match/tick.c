@@ -372,6 +372,15 @@ static void send_snapshot(struct match *match, uint16_t slot, const struct arb_f
     seat->buffer.worst_lead = MATCH_NO_LEAD;
 }
 
+/* Who acknowledges nothing of what it is sent is told and leaves with the next tick. */
+static void cut_deaf(struct match *match, uint16_t slot)
+{
+    if (match->command_count == match->command_capacity) return; /* in a later one then */
+    match->seats[slot].has_session = false;
+    match->port.refuse(match->port.owner, match->seats[slot].session, ARB_REFUSED_PROTOCOL);
+    queue_command(match, &(struct match_command){.type = MATCH_COMMAND_LEAVE, .slot = slot});
+}
+
 static void stage_replicate(struct match *match)
 {
     announce(match);
@@ -383,6 +392,7 @@ static void stage_replicate(struct match *match)
         for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
             if (match->seats[slot].seated && match->seats[slot].has_session) {
                 send_snapshot(match, slot, frame);
+                if (replicate_in_vain(match->replicate, slot)) cut_deaf(match, slot);
             }
         }
     }

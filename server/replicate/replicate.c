@@ -44,19 +44,25 @@ struct replicate *replicate_create(struct arb_arena *arena, const struct replica
     ARB_ASSERT(config->tick_rate > 0 && config->budget_bytes_per_s > 0);
     struct replicate *replicate = arb_arena_take(arena, sizeof *replicate);
     replicate->config = *config;
-    replicate->own_fields = arb_own_fields((enum arb_mover)config->schema->mover);
+    replicate->rule = (struct arb_delta_rule){
+        .schema = config->schema,
+        .own_fields = arb_own_fields((enum arb_mover)config->schema->mover),
+        .tick_rate = config->tick_rate,
+    };
     replicate->chunk_head_bytes = chunk_head_bytes();
     replicate->depth = bucket_depth(replicate);
-    struct arb_records *records = &replicate->records;
-    records->capacity =
-        arb_records_bytes_max(config->schema, config->entity_capacity, config->point_capacity) + 8;
-    records->bytes = arb_arena_take(arena, records->capacity);
-    records->first_bit = arb_arena_take_array(arena, config->entity_capacity + 1, sizeof(uint32_t));
+    replicate_delta_create(replicate, arena);
     replicate->stream_capacity = (size_t)ARB_CHUNKS_MAX * config->chunk_payload_bytes;
     replicate->stream = arb_arena_take(arena, replicate->stream_capacity + 8);
     replicate->message = arb_arena_take(arena, replicate->chunk_head_bytes +
                                                    (size_t)config->chunk_payload_bytes + 8);
     replicate->heap = arb_arena_take_array(arena, config->entity_capacity, sizeof *replicate->heap);
+    replicate->bits = arb_arena_take_array(arena, config->entity_capacity, sizeof(uint32_t));
+    replicate->entries =
+        arb_arena_take_array(arena, config->entity_capacity, sizeof *replicate->entries);
+    replicate->enters = arb_arena_take_array(arena, config->entity_capacity, sizeof(uint32_t));
+    replicate->due =
+        arb_arena_take_array(arena, config->entity_capacity / 64 + 1, sizeof(uint64_t));
     replicate->chosen =
         arb_arena_take_array(arena, config->entity_capacity / 64 + 1, sizeof(uint64_t));
     replicate->clients =
@@ -176,44 +182,12 @@ static size_t stream_bytes(const struct replicate *replicate, const struct repli
 
 void replicate_begin(struct replicate *replicate, const struct arb_frame *frame)
 {
+    ARB_ASSERT(frame == rewind_newest(replicate->config.rewind));
+    ARB_ASSERT(frame->tick % replicate->config.interval_ticks == 0);
     ARB_ASSERT(frame->entity_count <= replicate->config.entity_capacity);
     ARB_ASSERT(frame->point_count <= replicate->config.point_capacity);
     replicate->frame = frame;
-    bool fits = arb_records_encode(replicate->config.schema, frame, &replicate->records);
-    ARB_ASSERT(fits);
-}
-
-/* Marks what is in view for snapshot `id`; what was not in view for the one before waits from now
- * on. */
-static void see(const struct replicate_job *job, uint32_t id)
-{
-    for (uint32_t i = 0; i < job->count; i++) {
-        struct arb_key key = job->replicate->frame->entities[job->visible[i]].key;
-        ARB_ASSERT(key.id < job->replicate->config.entity_capacity);
-        struct replicate_track *track = &job->state->tracks[key.id];
-        /* Seen for this id already when the snapshot was held back before. */
-        bool in_view =
-            track->generation == key.generation && (track->seen == id || track->seen + 1 == id);
-        if (!in_view) {
-            track->since = id - 1;
-            track->generation = key.generation;
-        }
-        track->seen = id;
-    }
-}
-
-/* 0 when something did not fit. */
-static size_t encode_all(const struct replicate_job *job)
-{
-    struct replicate *replicate = job->replicate;
-    struct arb_snapshot_writer writer;
-    arb_snapshot_begin(&writer, replicate->own_fields, job->own, replicate->stream, job->capacity);
-    for (uint32_t i = 0; i < job->count; i++) {
-        uint32_t index = job->visible[i];
-        struct arb_key key = replicate->frame->entities[index].key;
-        if (!arb_snapshot_add(&writer, key, &replicate->records, index)) return 0;
-    }
-    return arb_snapshot_end(&writer);
+    replicate_delta_begin(replicate);
 }
 
 static int8_t lead_of(int32_t ticks)
@@ -238,7 +212,7 @@ static void put_chunks(const struct replicate_job *job, arb_tick confirmed_tick,
                 .last_sequence = (uint16_t)client->last_sequence,
                 .buffer_ticks = lead_of(client->buffer_ticks),
                 .control = client->control,
-                .controlled = client->controlled,
+                .baseline = (uint8_t)(job->base_id != 0 ? job->state->newest - job->base_id : 0),
                 .chunk_count = (uint8_t)count,
             },
     };
@@ -259,22 +233,91 @@ static void put_chunks(const struct replicate_job *job, arb_tick confirmed_tick,
     job->state->counts.snapshots++;
 }
 
+/* ---- clients that acknowledge nothing of use ---- */
+
+bool replicate_in_vain(const struct replicate *replicate, uint16_t client)
+{
+    return state_of(replicate, client)->unanswered >=
+           REPLICATE_PATIENCE * REPLICATE_PATIENCE_ROUNDS;
+}
+
+/* The longer full snapshots have no effect, the rarer they are, down to one a second. */
+static bool is_slowed(const struct replicate_job *job)
+{
+    const struct replicate_state *state = job->state;
+    if (job->base_id != 0 || state->unanswered < REPLICATE_PATIENCE) return false;
+    uint32_t rounds = state->unanswered / REPLICATE_PATIENCE;
+    if (rounds > REPLICATE_PATIENCE_ROUNDS) rounds = REPLICATE_PATIENCE_ROUNDS;
+    const struct replicate_config *config = &job->replicate->config;
+    arb_tick gap = (arb_tick)config->interval_ticks << rounds;
+    if (gap > config->tick_rate) gap = config->tick_rate;
+    return job->replicate->frame->tick - state->unanswered_tick < gap;
+}
+
+/* ---- sending ---- */
+
+static void add_traffic(struct replicate_traffic *to, const struct replicate_traffic *from,
+                        uint32_t kinds)
+{
+    to->snapshots += from->snapshots;
+    to->stream_bits += from->stream_bits;
+    to->own_bits += from->own_bits;
+    for (uint32_t i = 0; i < kinds; i++) {
+        struct replicate_kind_traffic *sum = &to->kinds[i];
+        const struct replicate_kind_traffic *one = &from->kinds[i];
+        sum->unchanged += one->unchanged;
+        sum->left_out += one->left_out;
+        sum->gone += one->gone;
+        sum->updates += one->updates;
+        sum->update_bits += one->update_bits;
+        sum->enters += one->enters;
+        sum->enter_bits += one->enter_bits;
+    }
+}
+
+/* Only snapshots that did not carry all look at the tracks. */
+static void mark_carried(const struct replicate_job *job, bool whole)
+{
+    struct replicate_state *state = job->state;
+    if (whole) {
+        state->whole = state->newest;
+        return;
+    }
+    if (job->base_id == 0) return;
+    for (uint32_t place = 0; place < job->count; place++) {
+        if (!replicate_bit(job->replicate->chosen, place)) continue;
+        uint32_t index = job->visible[place];
+        state->tracks[job->replicate->frame->entities[index].key.id].since = state->newest;
+    }
+}
+
 /* Enters the snapshot into the ring and forgets the waiting of what it carries. */
-static void record(const struct replicate_job *job, bool all, uint32_t carried)
+static void record(const struct replicate_job *job, const struct replicate_pass *pass, bool whole)
 {
     struct replicate *replicate = job->replicate;
     struct replicate_state *state = job->state;
-    struct arb_held_entry *entry =
-        replicate_remember(replicate, state, carried, replicate->frame->tick);
-    uint32_t id = state->newest;
-    for (uint32_t i = 0; i < job->count; i++) {
-        if (all || (replicate->chosen[i / 64] >> (i % 64) & 1) != 0) {
-            struct arb_key key = replicate->frame->entities[job->visible[i]].key;
-            state->tracks[key.id].since = id;
-            *entry++ = (struct arb_held_entry){.key = key};
-        }
+    arb_tick tick = replicate->frame->tick;
+    struct arb_held_entry *entries = replicate_remember(replicate, state, pass->entity_count, tick);
+    memcpy(entries, replicate->entries, pass->entity_count * sizeof *entries);
+    uint32_t place = state->newest % REPLICATE_RING;
+    state->sent[place].oldest_tick = tick - pass->oldest;
+    const struct replicate_client *client = job->client;
+    struct replicate_said *said = &state->said[place];
+    *said = (struct replicate_said){.starved_ticks = client->starved_ticks,
+                                    .outside_changes = client->outside_changes,
+                                    .controlled = client->controlled,
+                                    .has_own = job->head.own != NULL};
+    if (said->has_own) said->own = *client->own;
+    mark_carried(job, whole);
+    if (job->base_id != 0) {
+        state->unanswered = 0;
+    } else {
+        state->unanswered++;
+        state->unanswered_tick = tick;
+        state->counts.full++;
     }
-    state->counts.deferred += job->count - carried;
+    state->counts.dropped += pass->dropped;
+    add_traffic(&replicate->traffic, &pass->traffic, replicate->config.schema->kind_count);
 }
 
 void replicate_send(struct replicate *replicate, const struct replicate_client *client,
@@ -285,7 +328,7 @@ void replicate_send(struct replicate *replicate, const struct replicate_client *
     struct replicate_state *state = state_of(replicate, client->client);
     refill(replicate, state, frame->tick);
     struct arb_own_part own = {client->starved_ticks, client->outside_changes, client->own};
-    bool has_own = client->own != NULL && replicate->own_fields != NULL;
+    bool has_own = client->own != NULL && replicate->rule.own_fields != NULL;
     struct replicate_job job = {
         .replicate = replicate,
         .state = state,
@@ -294,22 +337,32 @@ void replicate_send(struct replicate *replicate, const struct replicate_client *
         .visible = visible,
         .count = count,
         .capacity = stream_bytes(replicate, state),
-        .own = has_own ? &own : NULL,
+        .head = {client->controlled, has_own ? &own : NULL},
     };
-    see(&job, state->newest + 1);
-    uint32_t carried = count;
-    size_t size = encode_all(&job);
-    bool all = size > 0;
-    if (!all) size = replicate_encode_chosen(&job, &carried);
-    if (size == 0) {
+    replicate_choose_base(&job);
+    if (is_slowed(&job)) {
+        state->counts.slowed++;
+        return;
+    }
+    replicate_find_due(&job);
+    struct replicate_pass pass;
+    bool whole = replicate_encode(&job, replicate->due, true, replicate_one_datagram(&job), &pass);
+    uint32_t deferred = 0;
+    if (!whole && !replicate_encode_chosen(&job, &pass, &deferred)) {
         state->counts.held++;
         return;
     }
-    record(&job, all, carried);
-    put_chunks(&job, confirmed_tick, size, port);
+    state->counts.deferred += deferred;
+    record(&job, &pass, whole);
+    put_chunks(&job, confirmed_tick, pass.bytes, port);
 }
 
 const struct replicate_counts *replicate_counts(const struct replicate *replicate, uint16_t client)
 {
     return &state_of(replicate, client)->counts;
+}
+
+const struct replicate_traffic *replicate_traffic(const struct replicate *replicate)
+{
+    return &replicate->traffic;
 }

@@ -1,24 +1,30 @@
-/* Turns the newest published frame into one snapshot per client and hands it to the port (stage 9).
- * Reads frames from rewind, visible sets from interest; owns what each client has been sent (its
- * ring of sent snapshots) and its budget. Never reads the live world.
+/* Turns the newest published frame into one snapshot per client and hands it to the port (stage 9):
+ * what is in view as a difference to the newest snapshot that the client acknowledged
+ * (spec/replication.md "Snapshots"). Reads frames from rewind, visible sets from interest; owns
+ * what each client has been sent (its ring of sent snapshots) and its budget. Never reads the live
+ * world.
  */
 #ifndef REPLICATE_H
 #define REPLICATE_H
 
 #include "server/interest/interest.h"
 #include "server/match/port.h"
+#include "server/rewind/rewind.h"
 #include "shared/move/arb_own.h"
 #include "shared/view/arb_held.h"
 
 struct replicate_config {
     const struct arb_schema *schema;
+    const struct rewind *rewind; /* whose frames are sent */
     uint32_t client_capacity;
     uint32_t tick_rate;
-    uint32_t interval_ticks;
+    uint32_t interval_ticks; /* every frame that is sent has a tick that is a multiple of it */
     uint32_t chunk_payload_bytes;
     uint32_t budget_bytes_per_s;
     uint32_t entity_capacity; /* entities of a frame, and bound of their ids */
     uint32_t point_capacity;  /* body points of a frame */
+    float far_m;              /* what is farther from the eye comes less often; 0: nothing is */
+    uint32_t far_every;       /* namely with every so many-th snapshot */
 };
 
 enum { REPLICATE_RING = ARB_HELD_FRAMES }; /* sent snapshots that are remembered per client */
@@ -29,15 +35,31 @@ struct replicate_sent {
     uint32_t entity_count; /* everything in view for this client, as arb_held_frame */
     uint32_t first;        /* of its entries in the client's ring of entries */
     arb_tick tick;         /* published tick */
+    arb_tick oldest_tick;  /* of the states that the client holds with it */
     bool acked;            /* the client committed it */
 };
 
 /* Counted per client since its session began. */
 struct replicate_counts {
     uint64_t snapshots, chunks, bytes;
+    uint64_t full;     /* of the snapshots, without a baseline */
     uint64_t deferred; /* entities that a snapshot had no room for; they come first in the next */
+    uint64_t dropped;  /* of these, gone for the client because their state became too old */
     uint64_t held;     /* snapshots not sent because the budget left no useful room */
+    uint64_t slowed;   /* not sent because the client acknowledges nothing of use */
     uint64_t bad_acks; /* of snapshots never sent */
+};
+
+/* What the streams of all clients consisted of since the start. */
+struct replicate_traffic {
+    uint64_t snapshots;
+    uint64_t stream_bits;
+    uint64_t own_bits; /* of it, before the first entity */
+    struct replicate_kind_traffic {
+        uint64_t unchanged, left_out, gone;
+        uint64_t updates, update_bits; /* records and codes */
+        uint64_t enters, enter_bits;
+    } kinds[ARB_KINDS_MAX];
 };
 
 /* What the match knows of one client at this tick. */
@@ -60,12 +82,16 @@ void replicate_reset(struct replicate *replicate, uint16_t client);
 /* From an input packet: newest committed snapshot and mask. */
 void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapshot, uint32_t mask);
 
-/* Encodes and puts one snapshot of `frame`; `visible` are indices into frame->entities, ascending.
- * What does not fit the budget or the chunk limit waits by priority (distance to the eye, time
- * since last sent) and is counted. */
+/* Encodes and puts one snapshot of `frame`, rewind's newest; `visible` are indices into
+ * frame->entities, ascending. It takes one datagram, more only for one entity that is larger alone.
+ * What does not fit that or the budget waits by priority (distance to the eye, time since last
+ * sent) and is counted: the client keeps its older state, or does not see it yet. */
 void replicate_send(struct replicate *replicate, const struct replicate_client *client,
                     const struct arb_frame *frame, arb_tick confirmed_tick, struct arb_vec2 eye,
                     const uint32_t *visible, uint32_t count, const struct match_port *port);
+/* The client did not acknowledge anything of use over some 180 snapshots, the last ones a second
+ * apart: whoever it is, it is no client of ours and had better be cut. */
+bool replicate_in_vain(const struct replicate *replicate, uint16_t client);
 /* Counts an event's bytes against the budget. */
 void replicate_spend(struct replicate *replicate, uint16_t client, size_t bytes);
 /* Once per frame before the first replicate_send of a tick: forgets the shared encodes. */
@@ -86,5 +112,6 @@ uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint
                         struct arb_held *out);
 
 const struct replicate_counts *replicate_counts(const struct replicate *replicate, uint16_t client);
+const struct replicate_traffic *replicate_traffic(const struct replicate *replicate);
 
 #endif

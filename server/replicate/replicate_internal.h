@@ -1,10 +1,10 @@
-/* What replicate.c and replicate_choice.c share. For this folder and tests. */
+/* What the files of server/replicate share. For this folder and tests. */
 #ifndef REPLICATE_INTERNAL_H
 #define REPLICATE_INTERNAL_H
 
 #include "server/replicate/replicate.h"
 
-#include "shared/proto/arb_proto.h"
+#include "shared/proto/arb_delta.h"
 
 enum {
     /* ENet's header with the time of sending (4) and an unsequenced command (8): charged per
@@ -13,17 +13,37 @@ enum {
     /* Short of budget, a snapshot with less room than this waits for the next: fewer are better
        than empty ones. */
     REPLICATE_USEFUL_BYTES = 400,
-    /* An entity that waited so many snapshots and still does not fit holds the stream until it
-       does. */
+    /* An entity that waited so many snapshots goes before all others, and if it still does not fit
+       it holds the stream until it does. */
     REPLICATE_STARVING_SNAPSHOTS = 16,
+    /* A state that is so old at the client, because what renewed it was lost, is renewed again
+     * before all others. */
+    REPLICATE_OLD_SNAPSHOTS = 24,
+    /* What could not be renewed for so long leaves the view: a baseline is of use only while all
+     * its states are among the published frames, and it still has to travel and be acknowledged. */
+    REPLICATE_TOO_OLD_SNAPSHOTS = 48,
+    /* Oldest states that a baseline may have. */
+    REPLICATE_AGES = 64,
     REPLICATE_WEIGHT_MAX = 10,
+    /* Full snapshots without an answer until they come half as often, and how often that goes on
+     * until nobody expects an answer any more. */
+    REPLICATE_PATIENCE = 30,
+    REPLICATE_PATIENCE_ROUNDS = 6,
 };
 
-/* What one client was sent of one entity id. */
+/* What one client was sent of one entity id while not everything fitted. */
 struct replicate_track {
     uint32_t since;      /* snapshot id that last carried it, or the one before it came into view */
     uint32_t seen;       /* newest snapshot id for which it was visible */
     uint16_t generation; /* of the entity that this is about */
+};
+
+/* What a snapshot said besides the entities. */
+struct replicate_said {
+    struct arb_own own;
+    uint32_t starved_ticks, outside_changes;
+    struct arb_key controlled;
+    bool has_own;
 };
 
 struct replicate_state {
@@ -32,10 +52,28 @@ struct replicate_state {
     arb_tick refilled; /* published tick of the last refill */
     bool started;      /* refilled is meaningful */
     uint32_t newest_acked;
+    uint32_t whole;           /* newest snapshot id that carried all that was due; 0: none */
+    uint32_t unanswered;      /* full snapshots since there was a baseline */
+    arb_tick unanswered_tick; /* of the last of them */
     struct replicate_sent sent[REPLICATE_RING]; /* snapshot id modulo REPLICATE_RING */
+    struct replicate_said said[REPLICATE_RING]; /* beside `sent` */
     struct arb_held_entry *entries; /* [REPLICATE_RING * entity_capacity], of all in `sent` */
     struct replicate_track *tracks; /* [entity_capacity], by entity id */
     struct replicate_counts counts;
+};
+
+/* What is needed of every visible entity, close together. */
+struct replicate_spot {
+    uint32_t order; /* arb_key_order */
+    float x, y;     /* m */
+    uint32_t kind;
+};
+
+/* The update of one entity since one state of it, in replicate->updates. */
+struct replicate_update {
+    uint32_t stamp; /* replicate->stamp when it was made; another: not made yet */
+    uint32_t first_bit;
+    uint32_t bits; /* 0: unchanged */
 };
 
 struct replicate_candidate {
@@ -45,23 +83,28 @@ struct replicate_candidate {
 
 struct replicate {
     struct replicate_config config;
-    const struct arb_fields *own_fields; /* NULL: the mode has no mover */
-    const struct arb_frame *frame;       /* of the shared encodes */
-    struct arb_records records;
+    struct arb_delta_rule rule;
+    const struct arb_frame *frame; /* of the shared encodes */
+    struct replicate_spot *spots;  /* [entity_capacity], beside frame->entities */
+    struct arb_records records;    /* for those who enter */
+    struct arb_bit_writer updates;
+    size_t updates_capacity;
+    struct replicate_update *made; /* [entity_capacity][REPLICATE_AGES], by place in the frame and
+                                      age of the state, 1 snapshot first */
+    uint32_t stamp;
+    uint8_t *age_of_ticks; /* [REPLICATE_AGES * interval + 1]: ticks to snapshots */
     uint32_t chunk_head_bytes;
     int64_t depth; /* most credit, bytes * tick_rate */
     uint8_t *stream, *message;
     size_t stream_capacity;
+    struct arb_held_entry *entries;   /* [entity_capacity] of the snapshot in the making */
+    uint32_t *enters;                 /* [entity_capacity] places that enter */
     struct replicate_candidate *heap; /* [entity_capacity] */
-    uint64_t *chosen;                 /* bit per place of the visible list */
+    uint32_t *bits;                   /* [entity_capacity] by place: what it costs; see choice */
+    uint64_t *due, *chosen;           /* bit per place of the visible list */
     struct replicate_state *clients;
+    struct replicate_traffic traffic;
 };
-
-/* Makes `count` entries the next snapshot's (id newest + 1) and enters it into the ring, not
- * acknowledged; returns where its entries go. */
-struct arb_held_entry *replicate_remember(const struct replicate *replicate,
-                                          struct replicate_state *state, uint32_t count,
-                                          arb_tick tick);
 
 /* One snapshot in the making. */
 struct replicate_job {
@@ -71,17 +114,66 @@ struct replicate_job {
     struct arb_vec2 eye;
     const uint32_t *visible;
     uint32_t count;
-    size_t capacity; /* bytes of the stream at most */
-    const struct arb_own_part *own;
+    size_t capacity; /* bytes of the stream at most, by the budget */
+    struct arb_delta_head head;
+    /* The baseline; id 0: none, then the rest is 0. */
+    uint32_t base_id;
+    uint32_t base_count;
+    uint32_t base_ticks; /* since it */
+    const struct arb_held_entry *base_entries;
+    struct arb_delta_head base_head;
+    struct arb_own_part base_own;
 };
 
-/* Encodes the visible entities that go first by priority and fit; marks them in replicate->chosen.
- * Returns bytes of the stream, 0 when the snapshot had better wait (spec/replication.md
- * "Snapshots", none starves). */
-size_t replicate_encode_chosen(const struct replicate_job *job, uint32_t *chosen_count);
+/* What one stream said, besides replicate->entries. */
+struct replicate_pass {
+    size_t bytes;
+    size_t spent;          /* bits, as arb_delta_room counts them */
+    uint32_t entity_count; /* in view for the client: entries */
+    uint32_t dropped;      /* gone because their state became too old */
+    uint32_t oldest;       /* age of the oldest state, ticks */
+    uint32_t enters;
+    struct replicate_traffic traffic;
+};
 
-/* Priority of that visible entity: weight by distance and kind, times snapshots waited; the own
- * character first. */
-uint32_t replicate_priority(const struct replicate_job *job, uint32_t place);
+static inline bool replicate_bit(const uint64_t *set, uint32_t place)
+{
+    return (set[place / 64] >> (place % 64) & 1) != 0;
+}
+
+/* ---- replicate_held.c ---- */
+
+/* Makes `count` entries the next snapshot's (id newest + 1) and enters it into the ring, not
+ * acknowledged; returns where its entries go. */
+struct arb_held_entry *replicate_remember(const struct replicate *replicate,
+                                          struct replicate_state *state, uint32_t count,
+                                          arb_tick tick);
+
+/* ---- replicate_delta.c ---- */
+
+void replicate_delta_create(struct replicate *replicate, struct arb_arena *arena);
+/* A new frame: no update is made yet. */
+void replicate_delta_begin(struct replicate *replicate);
+/* The newest acknowledged snapshot, when it can be one: sets job->base_*. */
+void replicate_choose_base(struct replicate_job *job);
+/* The update of the entity at `index` of the frame since its state `ticks` before. */
+const struct replicate_update *replicate_update(struct replicate *replicate, uint32_t index,
+                                                uint32_t ticks);
+/* Encodes the snapshot into at most `capacity` bytes of stream: of the baseline's entities those of
+ * `set` (bit per place) are renewed, and those of `set` enter; with `whole`, all enter. False: not
+ * all of that fits. */
+bool replicate_encode(const struct replicate_job *job, const uint64_t *set, bool whole,
+                      size_t capacity, struct replicate_pass *pass);
+
+/* ---- replicate_choice.c ---- */
+
+/* Which places are due in this snapshot by their distance: replicate->due. */
+void replicate_find_due(const struct replicate_job *job);
+/* Encodes what goes first by priority and fits; *deferred is how many had to wait. False: the
+ * snapshot had better wait as a whole (spec/replication.md "Snapshots", none starves). */
+bool replicate_encode_chosen(const struct replicate_job *job, struct replicate_pass *pass,
+                             uint32_t *deferred);
+/* Bytes of stream that one snapshot may have without being larger than one datagram. */
+size_t replicate_one_datagram(const struct replicate_job *job);
 
 #endif

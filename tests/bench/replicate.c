@@ -91,6 +91,7 @@ static void open_bench(const struct scene *scene, uint64_t seed)
     bench.interest = interest_create(&bench.arena, &interest);
     bench.replicate = replicate_create(
         &bench.arena, &(struct replicate_config){.schema = &arb_schema_arena,
+                                                 .rewind = bench.rewind,
                                                  .client_capacity = PLAYERS_MAX,
                                                  .tick_rate = TICK_RATE,
                                                  .interval_ticks = INTERVAL,

@@ -1,0 +1,283 @@
+/* One snapshot as a difference to its baseline. What one entity needs since one of its states is
+ * the same for every client that holds that state: it is made once per frame, when the first of
+ * them needs it, and copied into each stream. */
+#include "server/replicate/replicate_internal.h"
+
+#include "shared/base/arb_assert.h"
+
+#include <string.h>
+
+void replicate_delta_create(struct replicate *replicate, struct arb_arena *arena)
+{
+    const struct replicate_config *config = &replicate->config;
+    replicate->spots =
+        arb_arena_take_array(arena, config->entity_capacity, sizeof *replicate->spots);
+    struct arb_records *records = &replicate->records;
+    records->capacity =
+        arb_records_bytes_max(config->schema, config->entity_capacity, config->point_capacity) + 8;
+    records->bytes = arb_arena_take(arena, records->capacity);
+    records->first_bit = arb_arena_take_array(arena, config->entity_capacity + 1, sizeof(uint32_t));
+    /* A few states of each entity at their longest; more are rare, and cost no more than being made
+     * anew. */
+    enum { STATES = 4 };
+    uint32_t points =
+        config->point_capacity < ARB_BODY_POINTS_MAX ? config->point_capacity : ARB_BODY_POINTS_MAX;
+    size_t longest = arb_delta_record_bits_max(config->schema, points) / 8 + 1;
+    replicate->updates_capacity = STATES * records->capacity + longest;
+    replicate->updates.bytes = arb_arena_take(arena, replicate->updates_capacity + 8);
+    replicate->made = arb_arena_take_array(arena, (size_t)config->entity_capacity * REPLICATE_AGES,
+                                           sizeof *replicate->made);
+    uint32_t ticks = REPLICATE_AGES * config->interval_ticks;
+    replicate->age_of_ticks = arb_arena_take(arena, ticks + 1);
+    for (uint32_t i = 0; i <= ticks; i++) {
+        replicate->age_of_ticks[i] = (uint8_t)(i / config->interval_ticks);
+    }
+}
+
+static void forget_updates(struct replicate *replicate)
+{
+    replicate->stamp++;
+    arb_bits_write_begin(&replicate->updates, replicate->updates.bytes,
+                         replicate->updates_capacity);
+}
+
+void replicate_delta_begin(struct replicate *replicate)
+{
+    const struct arb_frame *frame = replicate->frame;
+    const struct arb_schema *schema = replicate->config.schema;
+    for (uint32_t i = 0; i < frame->entity_count; i++) {
+        const struct arb_published *entity = &frame->entities[i];
+        const struct arb_kind *kind = &schema->kinds[entity->kind];
+        float unit = kind->fields[kind->x].unit;
+        ARB_ASSERT(entity->key.id < replicate->config.entity_capacity);
+        replicate->spots[i] = (struct replicate_spot){.order = arb_key_order(entity->key),
+                                                      .x = (float)entity->q[kind->x] * unit,
+                                                      .y = (float)entity->q[kind->y] * unit,
+                                                      .kind = entity->kind};
+    }
+    bool fits = arb_records_encode(schema, frame, &replicate->records);
+    ARB_ASSERT(fits);
+    forget_updates(replicate);
+}
+
+/* ---- updates ---- */
+
+/* An entity as of a published frame; it often stands at the same place in each. */
+static struct arb_delta_state state_at(const struct replicate *replicate, struct arb_key key,
+                                       arb_tick tick, uint32_t guess)
+{
+    const struct arb_frame *frame = rewind_frame(replicate->config.rewind, tick);
+    ARB_ASSERT(frame != NULL);
+    const struct arb_published *entity = NULL;
+    if (guess < frame->entity_count && arb_key_equal(frame->entities[guess].key, key)) {
+        entity = &frame->entities[guess];
+    } else {
+        entity = arb_frame_find(frame, key);
+    }
+    ARB_ASSERT(entity != NULL);
+    return (struct arb_delta_state){entity, frame->points, tick};
+}
+
+static void make(struct replicate *replicate, struct replicate_update *update, uint32_t index,
+                 uint32_t ticks)
+{
+    const struct arb_frame *frame = replicate->frame;
+    struct arb_delta_state to = {&frame->entities[index], frame->points, frame->tick};
+    struct arb_delta_state from = state_at(replicate, to.entity->key, frame->tick - ticks, index);
+    size_t first = replicate->updates.bit;
+    arb_delta_record(&replicate->rule, &from, &to, &replicate->updates);
+    if (replicate->updates.full) {
+        forget_updates(replicate);
+        first = 0;
+        arb_delta_record(&replicate->rule, &from, &to, &replicate->updates);
+        ARB_ASSERT(!replicate->updates.full);
+    }
+    *update = (struct replicate_update){replicate->stamp, (uint32_t)first,
+                                        (uint32_t)(replicate->updates.bit - first)};
+}
+
+static uint32_t age_of(const struct replicate *replicate, uint32_t ticks)
+{
+    ARB_ASSERT(ticks <= REPLICATE_AGES * replicate->config.interval_ticks);
+    return replicate->age_of_ticks[ticks];
+}
+
+const struct replicate_update *replicate_update(struct replicate *replicate, uint32_t index,
+                                                uint32_t ticks)
+{
+    uint32_t age = age_of(replicate, ticks);
+    ARB_ASSERT(age > 0);
+    struct replicate_update *update = &replicate->made[index * REPLICATE_AGES + age - 1];
+    if (update->stamp != replicate->stamp) make(replicate, update, index, ticks);
+    return update;
+}
+
+/* ---- the baseline ---- */
+
+void replicate_choose_base(struct replicate_job *job)
+{
+    const struct replicate *replicate = job->replicate;
+    const struct replicate_state *state = job->state;
+    arb_tick now = replicate->frame->tick;
+    uint32_t id = state->newest_acked;
+    const struct replicate_sent *sent = &state->sent[id % REPLICATE_RING];
+    if (id == 0 || sent->id != id || state->newest + 1 - id >= REPLICATE_RING) return;
+    if (now - sent->oldest_tick > (arb_tick)REPLICATE_AGES * replicate->config.interval_ticks ||
+        rewind_frame(replicate->config.rewind, sent->oldest_tick) == NULL) {
+        return;
+    }
+    const struct replicate_said *said = &state->said[id % REPLICATE_RING];
+    job->base_own = (struct arb_own_part){said->starved_ticks, said->outside_changes, &said->own};
+    job->base_head =
+        (struct arb_delta_head){said->controlled, said->has_own ? &job->base_own : NULL};
+    job->base_id = id;
+    job->base_count = sent->entity_count;
+    job->base_ticks = (uint32_t)(now - sent->tick);
+    job->base_entries = state->entries + sent->first;
+}
+
+/* ---- the stream ---- */
+
+struct stream {
+    const struct replicate_job *job;
+    struct arb_delta_writer writer;
+    struct replicate_pass *pass;
+    struct arb_held_entry *entry; /* the next one */
+};
+
+static uint8_t kind_of_gone(const struct replicate_job *job, const struct arb_held_entry *entry)
+{
+    arb_tick tick = job->replicate->frame->tick - job->base_ticks - entry->age;
+    return state_at(job->replicate, entry->key, tick, UINT32_MAX).entity->kind;
+}
+
+static void say_gone(struct stream *stream, const struct arb_held_entry *entry)
+{
+    uint8_t kind = kind_of_gone(stream->job, entry);
+    arb_delta_gone(&stream->writer, kind);
+    stream->pass->traffic.kinds[kind].gone++;
+}
+
+static void keep(struct stream *stream, struct arb_key key, uint32_t age)
+{
+    *stream->entry++ = (struct arb_held_entry){.key = key, .age = (uint16_t)age};
+    if (age > stream->pass->oldest) stream->pass->oldest = age;
+}
+
+/* Of an entity that the baseline has and that is still in view. False: it does not fit. */
+static bool renew(struct stream *stream, uint32_t index, const struct arb_held_entry *old)
+{
+    struct replicate *replicate = stream->job->replicate;
+    uint8_t kind = (uint8_t)replicate->spots[index].kind;
+    struct replicate_kind_traffic *traffic = &stream->pass->traffic.kinds[kind];
+    const struct replicate_update *update =
+        replicate_update(replicate, index, stream->job->base_ticks + old->age);
+    keep(stream, old->key, 0);
+    if (update->bits == 0) {
+        arb_delta_unchanged(&stream->writer, kind);
+        traffic->unchanged++;
+        return true;
+    }
+    size_t before = stream->writer.bits.bit;
+    bool fits = arb_delta_update(&stream->writer, kind, replicate->updates.bytes, update->first_bit,
+                                 update->bits);
+    stream->pass->spent += update->bits;
+    traffic->updates++;
+    traffic->update_bits += stream->writer.bits.bit - before;
+    return fits;
+}
+
+/* Its turn comes later, unless its state becomes too old by then. */
+static void leave_out(struct stream *stream, uint32_t index, const struct arb_held_entry *old)
+{
+    const struct replicate_job *job = stream->job;
+    uint8_t kind = (uint8_t)job->replicate->spots[index].kind;
+    uint32_t ticks = job->base_ticks + old->age;
+    if (age_of(job->replicate, ticks) >= REPLICATE_TOO_OLD_SNAPSHOTS) {
+        arb_delta_gone(&stream->writer, kind);
+        stream->pass->traffic.kinds[kind].gone++;
+        stream->pass->dropped++;
+        return;
+    }
+    arb_delta_left_out(&stream->writer, kind);
+    stream->pass->traffic.kinds[kind].left_out++;
+    keep(stream, old->key, ticks);
+}
+
+static bool enter_all(struct stream *stream, uint32_t count)
+{
+    struct replicate *replicate = stream->job->replicate;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = stream->job->visible[replicate->enters[i]];
+        const uint32_t *first_bit = &replicate->records.first_bit[index];
+        struct arb_key key = replicate->frame->entities[index].key;
+        size_t before = stream->writer.bits.bit;
+        if (!arb_delta_enter(&stream->writer, key, replicate->records.bytes, first_bit[0],
+                             first_bit[1] - first_bit[0])) {
+            return false;
+        }
+        struct replicate_kind_traffic *traffic =
+            &stream->pass->traffic.kinds[replicate->spots[index].kind];
+        stream->pass->spent += stream->writer.bits.bit - before;
+        traffic->enters++;
+        traffic->enter_bits += stream->writer.bits.bit - before;
+    }
+    stream->pass->enters = count;
+    return true;
+}
+
+/* Both lists ascend by key, so they are walked side by side. False: something does not fit. */
+static bool walk(struct stream *stream, const uint64_t *set, bool whole)
+{
+    const struct replicate_job *job = stream->job;
+    struct replicate *replicate = job->replicate;
+    const struct arb_held_entry *old = job->base_entries;
+    const struct arb_held_entry *end = old + job->base_count;
+    uint32_t enters = 0;
+    for (uint32_t place = 0; place < job->count; place++) {
+        uint32_t index = job->visible[place];
+        uint32_t order = replicate->spots[index].order;
+        while (old < end && arb_key_order(old->key) < order) {
+            say_gone(stream, old++);
+        }
+        bool chosen = replicate_bit(set, place);
+        if (old < end && arb_key_order(old->key) == order) {
+            /* Rates yield to an old state; the choice has thought of that itself. */
+            bool old_state =
+                whole && age_of(replicate, job->base_ticks + old->age) >= REPLICATE_OLD_SNAPSHOTS;
+            if (!chosen && !old_state) {
+                leave_out(stream, index, old);
+            } else if (!renew(stream, index, old)) {
+                return false;
+            }
+            old++;
+        } else if (chosen || whole) {
+            replicate->enters[enters++] = place;
+            keep(stream, replicate->frame->entities[index].key, 0);
+        }
+    }
+    while (old < end) {
+        say_gone(stream, old++);
+    }
+    return enter_all(stream, enters);
+}
+
+bool replicate_encode(const struct replicate_job *job, const uint64_t *set, bool whole,
+                      size_t capacity, struct replicate_pass *pass)
+{
+    struct replicate *replicate = job->replicate;
+    struct stream stream = {.job = job, .pass = pass, .entry = replicate->entries};
+    memset(pass, 0, sizeof *pass);
+    if (!arb_delta_begin(&stream.writer, &replicate->rule, &job->head,
+                         job->base_id != 0 ? &job->base_head : NULL, job->base_ticks,
+                         job->base_count, replicate->stream, capacity)) {
+        return false;
+    }
+    pass->traffic.own_bits = stream.writer.bits.bit;
+    if (!walk(&stream, set, whole)) return false;
+    pass->bytes = arb_delta_end(&stream.writer);
+    pass->entity_count = (uint32_t)(stream.entry - replicate->entries);
+    pass->traffic.stream_bits = stream.writer.bits.bit;
+    pass->traffic.snapshots = 1;
+    return true;
+}

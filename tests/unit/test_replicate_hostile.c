@@ -1,0 +1,123 @@
+/* Clients that never acknowledge, or nothing of use: full snapshots that become rare, then the
+ * server gives up (spec/replication.md, issue "Bad input"). */
+#include "server/replicate/replicate.h"
+#include "tests/unit/replicate_rig.h"
+
+enum { SECOND = RIG_RATE / RIG_INTERVAL };
+
+static void crowd(uint32_t count)
+{
+    for (uint16_t i = 0; i < count; i++) {
+        rig_add((uint16_t)(i + 1), 0, (float)i, 0.0F);
+    }
+}
+
+Test(replicate_hostile, without_acknowledgements_full_snapshots_of_one_datagram_become_rare)
+{
+    rig_open(&rig_schema, 1000000, 300);
+    crowd(200);
+    rig.mute = true;
+    uint32_t first[RIG_ENTITIES];
+    uint32_t first_count = 0;
+    uint32_t gap = 0;
+    uint32_t longest = 0;
+    uint32_t sent = 0;
+    uint64_t bytes = 0;
+    for (uint32_t n = 0; n < 120 * SECOND && !replicate_in_vain(rig.replicate, RIG_CLIENT); n++) {
+        gap++;
+        if (!rig_send()) continue;
+        sent++;
+        bytes += rig.bytes;
+        cr_assert_eq(rig.header.baseline, 0);
+        cr_assert_eq(rig.chunks, 1);
+        cr_assert_geq(gap, longest, "never more often again");
+        if (sent <= 30) cr_assert_eq(gap, 1);
+        if (gap > longest) longest = gap;
+        gap = 0;
+        /* The nearest ones, always the same. */
+        if (sent == 1) first_count = rig.got->frame.entity_count;
+        cr_assert_eq(rig.got->frame.entity_count, first_count);
+        for (uint32_t i = 0; i < first_count; i++) {
+            if (sent == 1) first[i] = rig.got->entities[i].key.id;
+            cr_assert_eq(rig.got->entities[i].key.id, first[i]);
+        }
+    }
+    cr_assert(replicate_in_vain(rig.replicate, RIG_CLIENT));
+    cr_assert_eq(longest, SECOND, "a second apart in the end");
+    cr_assert_eq(sent, 180);
+    cr_assert_leq(bytes, 180 * 350);
+    const struct replicate_counts *counts = replicate_counts(rig.replicate, RIG_CLIENT);
+    cr_assert_eq(counts->full, 180);
+    cr_assert_gt(counts->slowed, 500);
+    rig_close();
+}
+
+Test(replicate_hostile, one_useful_acknowledgement_ends_the_slowness)
+{
+    rig_open(&rig_schema, 1000000, 1150);
+    crowd(20);
+    rig.mute = true;
+    for (uint32_t n = 0; n < 20 * SECOND; n++) {
+        rig_send();
+    }
+    cr_assert_not(replicate_in_vain(rig.replicate, RIG_CLIENT));
+    rig.mute = false;
+    while (!rig_send()) {
+    }
+    for (int n = 0; n < 100; n++) {
+        cr_assert(rig_send());
+        cr_assert_neq(rig.header.baseline, 0);
+        cr_assert_eq(rig.chunks, 1);
+    }
+    rig_close();
+}
+
+/* Always one that the ring still has, and ones that it has no more. */
+Test(replicate_hostile, acknowledging_everything_late_gets_old_baselines_or_full_ones)
+{
+    static const struct {
+        uint32_t behind;
+        bool useful;
+    } rows[] = {{25, true}, {64, false}, {90, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rig_open(&rig_schema, 1000000, 1150);
+        struct arb_rng rng;
+        arb_rng_seed(&rng, 1, i);
+        crowd(20);
+        rig.mute = true;
+        for (uint32_t n = 0; n < 200 * SECOND; n++) {
+            rig_shake(&rng);
+            if (!rig_send()) continue;
+            rig_check_frame(rig.got);
+            uint32_t newest = replicate_newest_sent(rig.replicate, RIG_CLIENT);
+            if (newest > rows[i].behind) {
+                replicate_ack(rig.replicate, RIG_CLIENT, (uint16_t)(newest - rows[i].behind), 0);
+            }
+            if (replicate_in_vain(rig.replicate, RIG_CLIENT)) break;
+        }
+        bool vain = replicate_in_vain(rig.replicate, RIG_CLIENT);
+        cr_assert_eq(vain, !rows[i].useful, "%u behind", rows[i].behind);
+        const struct replicate_counts *counts = replicate_counts(rig.replicate, RIG_CLIENT);
+        cr_assert_eq(counts->bad_acks, 0);
+        if (vain) cr_assert_eq(counts->full, 180);
+        if (!vain) cr_assert_leq(counts->full, 80);
+        rig_close();
+    }
+}
+
+Test(replicate_hostile, acknowledgements_of_what_was_never_sent_help_nobody)
+{
+    rig_open(&rig_schema, 1000000, 1150);
+    crowd(20);
+    rig.mute = true;
+    uint32_t sent = 0;
+    for (uint32_t n = 0; n < 200 * SECOND && !replicate_in_vain(rig.replicate, RIG_CLIENT); n++) {
+        if (!rig_send()) continue;
+        cr_assert_eq(rig.header.baseline, 0);
+        replicate_ack(rig.replicate, RIG_CLIENT, (uint16_t)(rig.header.id + 1 + n % 100), 0);
+        sent++;
+    }
+    cr_assert(replicate_in_vain(rig.replicate, RIG_CLIENT));
+    cr_assert_eq(replicate_counts(rig.replicate, RIG_CLIENT)->bad_acks, sent);
+    rig_close();
+}
