@@ -6,6 +6,7 @@
 
 #include "server/match/match_internal.h"
 #include "shared/base/arb_math.h"
+#include "shared/proto/arb_delta.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -207,6 +208,29 @@ static inline void port_put(void *owner, struct port_session session, uint8_t ch
         memcpy(sent[sent_count].payload, chunk->payload, chunk->payload_bytes);
     }
     sent_count++;
+}
+
+/* What the snapshot at sent[index] says, when none before was acknowledged. */
+static inline struct arb_delta_out sent_snapshot(uint32_t index)
+{
+    static struct arb_published entities[64];
+    static struct arb_held_entry entries[64];
+    static struct arb_point points[64];
+    static struct arb_frame frame;
+    static struct arb_own own;
+    const struct arb_delta_rule rule = {&arb_schema_arena, arb_own_fields(ARB_MOVER_ARENA), 60};
+    frame = (struct arb_frame){.entities = entities, .points = points};
+    memset(&own, 0, sizeof own);
+    struct arb_delta_out out = {.frame = &frame,
+                                .entries = entries,
+                                .entity_capacity = 64,
+                                .point_capacity = 64,
+                                .own = &own};
+    cr_assert_eq(sent[index].chunk.header.baseline, 0);
+    cr_assert_eq(arb_delta_decode(&rule, sent[index].payload, sent[index].chunk.payload_bytes,
+                                  sent[index].chunk.header.tick, NULL, &out),
+                 ARB_DECODE_OK);
+    return out;
 }
 
 static inline void port_refuse(void *owner, struct port_session session, enum arb_refusal reason)

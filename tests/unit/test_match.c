@@ -250,17 +250,7 @@ static uint32_t entities_in_snapshot_of(uint16_t session)
 {
     for (uint32_t i = 0; i < sent_count; i++) {
         if (sent[i].session != session || sent[i].type != ARB_MESSAGE_SNAPSHOT) continue;
-        static struct arb_published entities[16];
-        static struct arb_point points[16];
-        struct arb_frame frame = {.entities = entities, .points = points};
-        struct arb_own own = {0};
-        struct arb_own_part part = {0};
-        bool has_own;
-        cr_assert_eq(arb_snapshot_decode(&arb_schema_arena, arb_own_fields(ARB_MOVER_ARENA),
-                                         sent[i].payload, sent[i].chunk.payload_bytes, &frame, 16,
-                                         16, &own, &part, &has_own),
-                     ARB_DECODE_OK);
-        return frame.entity_count;
+        return sent_snapshot(i).frame->entity_count;
     }
     return 0;
 }

@@ -348,7 +348,7 @@ Test(match_inputs, the_worst_lead_since_the_last_snapshot_is_told)
     for (uint32_t i = 0; i < sent_count; i++) {
         if (sent[i].type == ARB_MESSAGE_SNAPSHOT) {
             cr_assert_eq(sent[i].chunk.header.buffer_ticks, 5);
-            cr_assert(arb_key_equal(sent[i].chunk.header.controlled, player(0)->controlled));
+            cr_assert(arb_key_equal(sent_snapshot(i).controlled, player(0)->controlled));
             told = true;
         }
     }
