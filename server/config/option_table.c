@@ -8,7 +8,7 @@
 
 /* A chunk's header is 17 bytes (shared/proto/PROTOCOL.md, SNAPSHOT); a unit test holds this against
  * the encoder. */
-enum { CHUNK_PAYLOAD_MOST = ARB_MESSAGE_BYTES_MAX - 17 };
+enum { CHUNK_PAYLOAD_MOST = ARB_MESSAGE_BYTES_MAX - ARB_CHUNK_HEAD_BYTES_MAX };
 
 const struct option config_options[] = {
     {"match.mode", OPTION_MODE, AT(mode), .unit = "",

@@ -177,6 +177,7 @@ Test(client_delta, damaged_snapshot_changes_nothing)
         struct arb_chunk chunk = {
             .header = {.id = (uint16_t)(newest->id + 1),
                        .tick = (uint16_t)(newest->frame.tick + 2),
+                       .confirmed_tick = (uint16_t)(newest->frame.tick + 2),
                        .baseline = (uint8_t)(i % 2),
                        .buffer_ticks = ARB_CLIENT_NO_MEASURE,
                        .control = fake->control,

@@ -190,6 +190,7 @@ static void send_chunks(struct fake_server *fake, const struct fake_sent *sent, 
         struct arb_chunk chunk = {
             .header = {.id = sent->id,
                        .tick = (uint16_t)sent->frame.tick,
+                       .confirmed_tick = (uint16_t)sent->frame.tick,
                        .baseline = back,
                        .last_sequence = (uint16_t)fake->last_sequence,
                        .buffer_ticks = (int8_t)fake->worst_lead,

@@ -143,7 +143,8 @@ Test(config_documents, the_largest_chunk_payload_is_the_largest_that_fits_a_mess
         if (strcmp(rows[i]->path, "snapshot.chunk_payload_bytes") != 0) {
             continue;
         }
-        struct arb_chunk chunk = {.header = {.id = 1, .chunk_count = 1}, .payload = payload};
+        /* The longest head: something is not confirmed yet, and there are several chunks. */
+        struct arb_chunk chunk = {.header = {.tick = 1, .chunk_count = 2}, .payload = payload};
         chunk.payload_bytes = (uint16_t)rows[i]->high;
         cr_assert_neq(arb_chunk_encode(&chunk, bytes, sizeof bytes), 0);
         chunk.payload_bytes++;
