@@ -99,6 +99,23 @@ const struct option config_options[] = {
     {"interest.retain_m", OPTION_NUMBER, AT(match.interest_retain_m), 1, 8192, "38", .unit = "m",
      .doc = "What is shown stays shown up to this distance. Must be greater than enter_m, so that "
             "nothing flickers at the edge."},
+    {"lagcomp.max_rewind_ms", OPTION_INT, AT(match.lagcomp.max_rewind_ms), 0, 700, "250",
+     .unit = "ms",
+     .doc = "How far back a shot is judged at most: what the shooter saw then is what is hit. More "
+            "serves players on long lines and is less fair to whoever has reached cover since; "
+            "500 is a common choice. 0: off, shots meet the newest tick."},
+    {"lagcomp.view_source", OPTION_CHOICE, AT(match.lagcomp.view_source), 0, 0, "\"claimed\"",
+     "claimed|round_trip", .unit = "",
+     .doc = "claimed: what the client says that it drew, checked; exact. round_trip: a whole tick "
+            "worked out from its round trip and announced delay; coarser."},
+    {"lagcomp.view_tolerance_ms", OPTION_INT, AT(match.lagcomp.view_tolerance_ms), 0, 500, "100",
+     .unit = "ms",
+     .doc = "How far a claimed view may be off what the server expects from the round trip, the "
+            "wait in the input buffer and the announced delay."},
+    {"lagcomp.view_violation", OPTION_CHOICE, AT(match.lagcomp.view_violation), 0, 0,
+     "\"nearest\"", "nearest|present|refuse", .unit = "",
+     .doc = "A view that is not permitted is replaced by the nearest permitted one, by the newest "
+            "tick, or the shot meets nobody. Each is counted, with its reason."},
     {"shutdown.grace_s", OPTION_INT, AT(shutdown.grace_s), 0, 3600, "10", .unit = "s",
      .doc = "Longest time from SIGTERM to the end of the process. Container platforms kill after "
             "a time of their own; stay below it."},

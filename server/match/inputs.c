@@ -17,15 +17,19 @@ void inputs_reset(struct input_buffer *buffer)
 
 /* A press that missed its tick is not lost: it goes once into the player's next input; of one
  * button a second one is dropped and counted (clarifications, "State, inputs, identity"). */
-static void carry_presses(struct world_player *player, struct arb_counts *counts,
-                          const struct arb_input *input)
+static void carry_presses(struct match *match, uint16_t slot, const struct input_entry *entry)
 {
+    const struct arb_input *input = &entry->input;
+    struct world_player *player = &match->world.players[slot];
+    struct match_seat *seat = &match->seats[slot];
+    struct arb_counts *counts = &seat->counts;
     counts->inputs_refused += (input->edges & player->carried_edges) != 0;
     uint16_t fresh = (uint16_t)(input->edges & ~player->carried_edges);
     player->carried_edges |= fresh;
     if (fresh & ARB_BUTTON_FIRE) {
         player->carried_aim = input->aim;
         player->carried_view = input->view;
+        seat->carried = *entry;
     }
 }
 
@@ -51,13 +55,16 @@ static void note_lead(struct input_buffer *buffer, int64_t lead)
     }
 }
 
-void inputs_add_late(struct match *match, uint16_t slot, const struct arb_input *input,
-                     uint8_t control, arb_tick now)
+void inputs_add_late(struct match *match, uint16_t slot, const struct input_entry *entry,
+                     arb_tick now)
 {
+    const struct arb_input *input = &entry->input;
     struct match_seat *seat = &match->seats[slot];
     struct world_player *player = &match->world.players[slot];
     const struct match_observer *observer = &match->observer;
-    if (observer->late != NULL) observer->late(observer->owner, slot, input, control);
+    if (observer->late != NULL) {
+        observer->late(observer->owner, slot, input, entry->control);
+    }
     seat->counts.inputs_late++;
     if (player->last.sequence == 0) {
         /* Of a session that nothing was applied of yet: when its tick went by, nobody knew. */
@@ -67,8 +74,8 @@ void inputs_add_late(struct match *match, uint16_t slot, const struct arb_input 
     seat->buffer.late_sequence = input->sequence;
     if (now - input->target_tick <= (arb_tick)match->config.input_buffer_ticks) {
         if (within_match(match, input->target_tick)) count_edges(&seat->counts, input->edges);
-        if (control == player->control) {
-            carry_presses(player, &seat->counts, input);
+        if (entry->control == player->control) {
+            carry_presses(match, slot, entry);
         }
     }
 }
@@ -96,11 +103,13 @@ void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packe
         buffer->newest = input->sequence;
         buffer->newest_target = input->target_tick;
         note_lead(buffer, (int64_t)(input->target_tick - now));
+        struct input_entry entry = {.input = *input, .control = control, .claimed = input->view};
+        entry.verdict = (uint8_t)views_judge(match, slot, &entry.input, now);
         if (input->target_tick < now) {
-            inputs_add_late(match, slot, input, control, now);
+            inputs_add_late(match, slot, &entry, now);
             continue;
         }
-        buffer->entries[input->target_tick % buffer->size] = (struct input_entry){*input, control};
+        buffer->entries[input->target_tick % buffer->size] = entry;
     }
 }
 
@@ -119,6 +128,7 @@ static void take_real(struct match *match, uint16_t slot, const struct input_ent
     struct world_player *player = &match->world.players[slot];
     struct arb_input *applied = &match->applied[slot];
     *applied = entry->input;
+    seat->taken = *entry;
     memset(applied->reserved, 0, sizeof applied->reserved);
     memset(applied->view.reserved, 0, sizeof applied->view.reserved);
     if (within_match(match, applied->target_tick)) {
@@ -142,8 +152,8 @@ static void take_real(struct match *match, uint16_t slot, const struct input_ent
     }
 }
 
-/* Nothing came: held buttons and aim go on for a while, presses do not repeat, the view moves on
- * with time. */
+/* Nothing came: held buttons and aim go on for a while, presses do not repeat. The view moves on
+ * with time, where a shot needs it (views.c). */
 static void take_held(struct match *match, uint16_t slot, arb_tick now)
 {
     struct match_seat *seat = &match->seats[slot];
@@ -156,10 +166,6 @@ static void take_held(struct match *match, uint16_t slot, arb_tick now)
     seat->counts.inputs_starved += within_match(match, now);
     player->starved_ticks++;
     player->hold_ticks++;
-    if (player->last.view.to_tick != 0 && player->last.view.to_tick < now - 1) {
-        player->last.view.from_tick++;
-        player->last.view.to_tick++;
-    }
     *applied = player->last;
     applied->sequence = 0;
     applied->target_tick = now;

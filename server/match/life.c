@@ -90,6 +90,8 @@ static uint16_t join(struct match *match, const struct match_command *command)
     seat->needs_welcome = has_session;
     seat->session = command->session;
     memset(&seat->counts, 0, sizeof seat->counts);
+    memset(&seat->view_counts, 0, sizeof seat->view_counts);
+    views_reset(&seat->views);
     inputs_reset(&seat->buffer);
     seat->eye.x = 0.5F * (match->map->bounds.low.x + match->map->bounds.high.x);
     seat->eye.y = 0.5F * (match->map->bounds.low.y + match->map->bounds.high.y);

@@ -42,7 +42,7 @@ static void create_parts(struct match *match, struct arb_arena *arena,
                           .schema = rules->schema,
                           .kinds = rewind_kinds,
                           .tick_rate = (uint32_t)config->tick_rate,
-                          .max_rewind_ms = 0,
+                          .max_rewind_ms = (uint32_t)config->lagcomp.max_rewind_ms,
                           .window_ticks = 0,
                           .snapshot_interval_ticks = (uint32_t)config->snapshot_interval_ticks,
                           .entity_capacity = capacity->entities,
@@ -91,6 +91,10 @@ static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t
         arb_arena_take_array(arena, players, sizeof match->shot_edges_carried[0]);
     match->moved = arb_arena_take_array(arena, players, sizeof match->moved[0]);
     match->shots = arb_arena_take_array(arena, players, sizeof match->shots[0]);
+    match->fed = arb_arena_take_array(arena, players, sizeof match->fed[0]);
+    /* All may shoot in one tick, and hold everything. Untouched memory costs none. */
+    match->pair_capacity = match->rules->shoot != NULL ? players * entities : 0;
+    match->pairs = arb_arena_take_array(arena, match->pair_capacity, sizeof match->pairs[0]);
     match->joined = arb_arena_take_array(arena, players + 1U, sizeof match->joined[0]);
     match->left = arb_arena_take_array(arena, players + 1U, sizeof match->left[0]);
     /* In one tick every slot can be left and asked for again; what is more waits for the next one.
@@ -225,7 +229,8 @@ void match_feed_late(struct match *match, uint16_t slot, const struct arb_input 
                      uint8_t control)
 {
     ARB_ASSERT(slot < match->world.head->player_capacity);
-    inputs_add_late(match, slot, input, control, match->world.head->tick);
+    struct input_entry entry = {.input = *input, .control = control, .claimed = input->view};
+    inputs_add_late(match, slot, &entry, match->world.head->tick);
 }
 
 void match_feed_command(struct match *match, const struct match_command *command)
@@ -240,7 +245,8 @@ void match_feed_input(struct match *match, uint16_t slot, const struct arb_input
     ARB_ASSERT(slot < match->world.head->player_capacity);
     ARB_ASSERT(input->target_tick == match->world.head->tick);
     struct input_buffer *buffer = &match->seats[slot].buffer;
-    buffer->entries[input->target_tick % buffer->size] = (struct input_entry){*input, control};
+    buffer->entries[input->target_tick % buffer->size] =
+        (struct input_entry){.input = *input, .control = control, .claimed = input->view};
 }
 
 static void result_player(struct match_result *out, const struct world_player *player)

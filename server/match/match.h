@@ -7,6 +7,7 @@
 
 #include "server/match/match_config.h"
 #include "server/match/match_result.h"
+#include "server/match/match_views.h"
 #include "server/match/port.h"
 #include "server/rules/rules.h"
 
@@ -61,5 +62,9 @@ struct match_drops match_drops(const struct match *match);
 
 /* Counted of a player's session; see struct arb_counts. */
 void match_get_counts(const struct match *match, uint16_t slot, struct arb_counts *out);
+
+/* What became of claimed views: of a player's session, and of all that ever played. */
+struct match_view_counts match_view_counts(const struct match *match, uint16_t slot);
+struct match_view_counts match_view_totals(const struct match *match);
 
 #endif

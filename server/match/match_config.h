@@ -4,6 +4,17 @@
 
 #include "server/config/option.h"
 
+/* The choices of lagcomp.view_source and lagcomp.view_violation. */
+enum match_view_source { MATCH_VIEW_CLAIMED, MATCH_VIEW_ROUND_TRIP };
+enum match_view_violation { MATCH_VIEW_NEAREST, MATCH_VIEW_PRESENT, MATCH_VIEW_REFUSE };
+
+struct match_lagcomp {
+    int32_t max_rewind_ms;     /* 0: off */
+    int32_t view_source;       /* enum match_view_source */
+    int32_t view_tolerance_ms; /* between a claimed view and the expected one */
+    int32_t view_violation;    /* enum match_view_violation */
+};
+
 struct match_config {
     int32_t tick_rate; /* Hz */
     int32_t max_catchup_ticks;
@@ -27,6 +38,7 @@ struct match_config {
     float
         snapshot_far_m; /* farther from the eye: every snapshot_far_every-th snapshot; 0: none is */
     int32_t snapshot_far_every;
+    struct match_lagcomp lagcomp;
     float interest_cell_m, interest_enter_m, interest_retain_m;
 };
 

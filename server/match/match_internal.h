@@ -6,12 +6,39 @@
 #include "server/match/match.h"
 #include "server/match/observe.h"
 #include "server/replicate/replicate.h"
+#include "shared/view/arb_held.h"
 
 /* Ring of inputs that wait for their tick, by target tick. Part of the session, not of the state:
  * what a tick consumed is state. */
 struct input_entry {
-    struct arb_input input; /* sequence 0: empty */
-    uint8_t control;        /* control number under which it was made */
+    struct arb_input input;  /* sequence 0: empty; with the applied view */
+    uint8_t control;         /* control number under which it was made */
+    uint8_t verdict;         /* enum match_view_verdict, of the claim */
+    struct arb_view claimed; /* for whoever looks; no tick reads it */
+};
+
+enum { VIEW_WINDOW = 64 }; /* about two seconds, as the client's own estimate of the round trip */
+
+/* What is measured of one client's views (views.c). Of the session, not of the state. Times and
+ * delays in 1/65536 tick. */
+struct view_track {
+    arb_fine round_trip[VIEW_WINDOW]; /* of acknowledgements, newest at round_trips - 1 */
+    arb_fine wait[VIEW_WINDOW];       /* of inputs for their tick */
+    uint32_t round_trips, waits;      /* measured ever */
+    uint32_t newest_acked;            /* snapshot id that was measured last */
+    arb_fine wait_mean, wait_deviation;
+    arb_fine announced;  /* delay of drawing */
+    arb_fine delay;      /* what is believed of it */
+    arb_tick delay_tick; /* S[tick] of the newest packet; 0: nothing was announced yet */
+    arb_fine newest_at;  /* time of the newest view that was applied */
+};
+
+/* The past that a shot meets. */
+struct view_past {
+    struct arb_view view;
+    const struct rewind_pair *pairs; /* NULL: everyone as of the view's own ticks */
+    uint32_t pair_count;
+    bool is_fed; /* by match_feed_view, for this tick */
 };
 
 struct input_buffer {
@@ -38,7 +65,11 @@ struct match_seat {
     struct port_session session;
     struct input_buffer buffer;
     struct arb_counts counts;
-    struct arb_vec2 eye; /* centre of its interest; stays where its last character was */
+    struct view_track views;
+    struct match_view_counts view_counts;
+    struct input_entry taken;   /* the newest real input, as `carried` */
+    struct input_entry carried; /* the late fire press that waits, its verdict and claim */
+    struct arb_vec2 eye;        /* centre of its interest; stays where its last character was */
 };
 
 struct match {
@@ -70,6 +101,10 @@ struct match {
     uint32_t shot_count;
     const struct collide_contact *contacts;
     uint32_t contact_count;
+    struct rewind_pair *pairs; /* [pair_capacity] what this tick's shooters held */
+    uint32_t pair_count, pair_capacity;
+    struct view_past *fed; /* [players] */
+    struct match_view_counts view_totals;
     struct match_command *commands; /* of this tick */
     uint32_t command_count, command_capacity;
     uint16_t *joined, *left; /* [players] slots, for stage 7 */
@@ -103,10 +138,27 @@ void inputs_reset(struct input_buffer *buffer);
 void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
                 arb_tick now);
 /* One that came too late: at most its presses count, with the next input. */
-void inputs_add_late(struct match *match, uint16_t slot, const struct arb_input *input,
-                     uint8_t control, arb_tick now);
+void inputs_add_late(struct match *match, uint16_t slot, const struct input_entry *entry,
+                     arb_tick now);
 /* Stage 3 for one player: writes match->applied[slot]. */
 void inputs_take(struct match *match, uint16_t slot, arb_tick now);
+
+/* views.c: which past a shot meets */
+void views_reset(struct view_track *track);
+/* Stage 1, of each packet: after its acknowledgements, before its inputs. */
+void views_packet(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
+                  arb_tick now);
+/* Stage 1, of each input once: replaces the claimed view by the applied one. */
+enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct arb_input *input,
+                                    arb_tick now);
+/* Stage 6: from the applied view of the input that fires to what the shot is resolved against. */
+void views_past(struct match *match, uint16_t slot, const struct arb_view *view,
+                struct view_past *past);
+void views_count_shot(struct match *match, uint16_t slot, const struct rules_shot *shot,
+                      bool origin_known);
+/* lagcomp.view_source round_trip: published - clamp(round trip + delay, 0, most), the nearest. */
+arb_tick views_round_trip_tick(arb_tick published, arb_fine round_trip, arb_fine delay,
+                               arb_fine most);
 
 /* life.c: who is there, and the phases */
 void life_commands(struct match *match);    /* stage 3: joins and leaves of this tick */

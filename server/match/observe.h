@@ -40,6 +40,10 @@ struct match_observer {
      * the control number it was made under, and what the step gets. */
     void (*input)(void *owner, uint16_t slot, const struct arb_input *input, uint8_t control,
                   const struct arb_input *applied);
+    /* Stage 6: for each shot, before it is resolved, the view that it meets and what of the others
+     * counts in it (NULL: everyone). */
+    void (*view)(void *owner, uint16_t slot, const struct arb_view *view,
+                 const struct rewind_pair *pairs, uint32_t count);
     /* Stage 6: this tick's shots, resolved. */
     void (*shots)(void *owner, const struct rules_shot *shots, uint32_t count);
     /* Stage 9. */
@@ -61,5 +65,9 @@ void match_feed_late(struct match *match, uint16_t slot, const struct arb_input 
 void match_feed_command(struct match *match, const struct match_command *command);
 void match_feed_input(struct match *match, uint16_t slot, const struct arb_input *input,
                       uint8_t control);
+/* Copied. A shot that none was fed of meets what its input's view says of this match's own clients:
+ * a match without a network has none. */
+void match_feed_view(struct match *match, uint16_t slot, const struct arb_view *view,
+                     const struct rewind_pair *pairs, uint32_t count);
 
 #endif

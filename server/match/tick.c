@@ -58,11 +58,13 @@ static void stage_receive(struct match *match)
         } else if (message.type == PORT_LEAVE) {
             cancel_join(match, message.session);
         } else if (message.type == PORT_INPUTS && slot != ARB_NO_SLOT) {
-            inputs_add(match, slot, &message.inputs, now);
+            /* The acknowledgements first: the views of its inputs are drawn from them. */
             if (message.inputs.has_ack) {
                 replicate_ack(match->replicate, slot, message.inputs.ack_snapshot,
                               message.inputs.ack_mask);
             }
+            views_packet(match, slot, &message.inputs, now);
+            inputs_add(match, slot, &message.inputs, now);
         }
     }
 }
@@ -163,15 +165,30 @@ static struct arb_vec2 shot_direction(const struct match *match, uint16_t slot)
     return arb_move_direction(angle);
 }
 
-static struct arb_vec2 shot_origin(const struct match *match, uint16_t slot)
+/* False: an input without a record, from the present place. */
+static bool shot_origin(const struct match *match, uint16_t slot, struct arb_vec2 *origin)
 {
     const struct world_player *player = &match->world.players[slot];
     const struct arb_input *input = &match->applied[slot];
-    struct arb_vec2 origin = {player->own.x, player->own.y};
-    if (match->consumed[slot] && !match->shot_edges_carried[slot]) {
-        rewind_origin(match->rewind, slot, input->sequence, input->muzzle_fraction, &origin);
-    }
-    return origin;
+    *origin = (struct arb_vec2){player->own.x, player->own.y};
+    return !match->consumed[slot] || match->shot_edges_carried[slot] ||
+           rewind_origin(match->rewind, slot, input->sequence, input->muzzle_fraction, origin);
+}
+
+/* The late press of before keeps its own view. */
+static void find_past(struct match *match, uint16_t slot, struct rules_shot *shot,
+                      struct view_past *past)
+{
+    const struct match_seat *seat = &match->seats[slot];
+    bool carried = match->shot_edges_carried[slot] != 0;
+    const struct input_entry *entry = carried ? &seat->carried : &seat->taken;
+    shot->claimed = entry->claimed;
+    shot->verdict = entry->verdict;
+    shot->late = carried;
+    shot->repeated = !match->consumed[slot];
+    views_past(match, slot,
+               carried ? &match->world.players[slot].carried_view : &match->applied[slot].view,
+               past);
 }
 
 static void fire_player(struct match *match, uint16_t slot)
@@ -183,21 +200,24 @@ static void fire_player(struct match *match, uint16_t slot)
     shot->shooter = player->controlled;
     shot->weapon = player->own.weapon;
     shot->sequence = match->applied[slot].sequence;
+    struct view_past past;
+    find_past(match, slot, shot, &past);
     struct rewind_ray base = {
         .shooter = player->controlled,
         .shooter_team = player->team,
-        .origin = shot_origin(match, slot),
         .direction = shot_direction(match, slot),
-        .view = rewind_present(match->rewind),
+        .view = past.view,
+        .pairs = past.pairs,
+        .pair_count = past.pair_count,
     };
+    bool origin_known = shot_origin(match, slot, &base.origin);
     for (uint32_t i = 0; i < RULES_PELLETS_MAX; i++) {
         shot->rays[i] = base;
     }
     match->rules->shoot(&match->context, shot);
     ARB_ASSERT(shot->pellet_count <= RULES_PELLETS_MAX);
-    for (uint32_t i = 0; i < shot->pellet_count; i++) {
-        rewind_resolve_shot(match->rewind, &shot->rays[i], &shot->pellets[i]);
-    }
+    rewind_resolve_shots(match->rewind, shot->rays, shot->pellet_count, shot->pellets);
+    views_count_shot(match, slot, shot, origin_known);
     match->shot_count++;
 }
 
@@ -291,6 +311,7 @@ static void stage_commit(struct match *match)
         match->events.list[i].event.tick = (uint32_t)head->tick;
     }
     head->tick++;
+    match->pair_count = 0;
     match->checksum = world_checksum(&match->world);
     if (match->decided && match->decided_ticks == 0) {
         match->decided_ticks = head->tick - match->first_tick;

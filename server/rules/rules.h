@@ -56,6 +56,11 @@ struct rules_shot {
     uint8_t weapon;
     uint8_t pellet_count;
     arb_sequence sequence;
+    /* What the engine did with the client's word, for whoever looks; no rule reads it. */
+    struct arb_view claimed; /* the rays have the applied one */
+    uint8_t verdict;         /* enum match_view_verdict (server/match/match_views.h) */
+    bool late;               /* a press that came after its tick */
+    bool repeated;           /* held fire of an input that was missing */
     struct rewind_ray rays[RULES_PELLETS_MAX];
     struct rewind_shot pellets[RULES_PELLETS_MAX];
 };

@@ -48,7 +48,8 @@ static inline void probe_collide_kinds(const void *params, struct collide_kind k
 static inline void probe_rewind_kinds(const void *params, struct rewind_kind kinds[ARB_KINDS_MAX])
 {
     (void)params;
-    (void)kinds;
+    kinds[ARB_ARENA_CHARACTER] =
+        (struct rewind_kind){.shapes = {{{0, 0}, {0, 0}, 0.4F, 0}}, .count = 1};
 }
 
 static inline void probe_spawn(struct rules_context *context, uint16_t slot)
@@ -90,14 +91,16 @@ static inline void probe_round_end(struct rules_context *context)
     }
 }
 
-/* The newest shot as the engine hands it to the mode; it meets nothing. */
+/* The newest shot as the engine hands it to the mode; without a range it meets nothing. */
 static struct rewind_ray shot_ray;
+static float shot_range;
 
 static inline void probe_shoot(struct rules_context *context, struct rules_shot *shot)
 {
     (void)context;
+    shot->rays[0].range = shot_range;
     shot_ray = shot->rays[0];
-    shot->pellet_count = 0;
+    shot->pellet_count = shot_range > 0.0F;
 }
 
 static inline void probe_moved(struct rules_context *context, const struct rules_moved *moved)
@@ -108,12 +111,18 @@ static inline void probe_moved(struct rules_context *context, const struct rules
     }
 }
 
+/* This tick's, as the mode gets them in stage 7; of a tick without one, those of before. */
+static struct rules_shot shots_seen[8];
+static uint32_t shots_count;
+
 static inline void probe_shots(struct rules_context *context, const struct rules_shot *shots,
                                uint32_t count)
 {
     (void)context;
-    (void)shots;
-    (void)count;
+    shots_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        shots_seen[i] = shots[i];
+    }
 }
 
 static inline void probe_contacts(struct rules_context *context,
@@ -268,12 +277,14 @@ static inline void defaults(void)
         .snapshot_interval_ticks = 2,
         .snapshot_chunk_payload_bytes = 1150,
         .snapshot_budget_bytes_per_s = 65536,
+        .lagcomp = {.max_rewind_ms = 500, .view_tolerance_ms = 100},
         .interest_cell_m = 10,
         .interest_enter_m = 30,
         .interest_retain_m = 36,
     };
     end_early = false;
     spawn_gap = 2.0F;
+    shot_range = 0.0F;
 }
 
 static inline void open_match(void)

@@ -161,22 +161,6 @@ Test(match_inputs, a_shot_starts_between_the_places_of_its_own_input_and_the_one
               "the newest frame that there was at stage 6");
 }
 
-Test(match_inputs, while_inputs_are_missing_the_view_moves_on_up_to_the_newest_published)
-{
-    open_match();
-    join_live();
-    arb_tick now = match_tick(match);
-    struct arb_input *input = add_input(packet(0, player(0)->control), 1, now);
-    input->buttons = ARB_BUTTON_FIRE;
-    input->view = (struct arb_view){.from_tick = now - 1, .to_tick = now};
-    tick();
-    tick();
-    cr_assert_eq(match->applied[0].view.to_tick, now, "published as the newest by now");
-    tick();
-    cr_assert_eq(match->applied[0].view.to_tick, now + 1);
-    cr_assert_eq(match->applied[0].view.from_tick, now);
-}
-
 Test(match_inputs, of_two_late_presses_of_a_button_the_first_is_carried)
 {
     open_match();

@@ -181,6 +181,13 @@ static void on_input(void *owner, uint16_t slot, const struct arb_input *input, 
     sim_inputs_applied(checks, slot, input, control, applied);
 }
 
+static void on_view(void *owner, uint16_t slot, const struct arb_view *view,
+                    const struct rewind_pair *pairs, uint32_t count)
+{
+    struct sim_checks *checks = owner;
+    match_feed_view(checks->rerun->match, slot, view, pairs, count);
+}
+
 static void on_shots(void *owner, const struct rules_shot *shots, uint32_t count)
 {
     struct sim_checks *checks = owner;
@@ -207,6 +214,7 @@ void sim_checks_begin(struct sim *sim)
                                                        .late = on_late,
                                                        .command = on_command,
                                                        .input = on_input,
+                                                       .view = on_view,
                                                        .shots = on_shots,
                                                        .snapshot = on_snapshot});
 }

@@ -1,0 +1,437 @@
+/* Which past a shot meets (spec/lag-compensation.md "Validation"): the claimed view of each input
+ * that fires is judged once, when it comes; what is applied replaces the claim in the input buffer,
+ * so that the ticks know nothing of the network. Which states of others belong to an applied view
+ * follows from what the client had acknowledged; nothing of that changes within a tick, so it is
+ * looked up in stage 6, for those inputs alone whose weapon fires.
+ *
+ * Why this gains a liar nothing: a view must be one that the client can have drawn; it is no older
+ * than the measured round trip (the least of a window, which a stall does not raise), the real wait
+ * and the delay that the client announces all the time, and that one moves no faster than an honest
+ * client's; and views only go forward. */
+#include "server/match/match_internal.h"
+
+#include "shared/base/arb_assert.h"
+
+#include <string.h>
+
+enum {
+    /* An honest client's view runs at most 8 % faster or slower than time and its estimate of the
+     * server's time 4 % (arb_client_clocks_advance in shared/client/arbiter_client.c), so its
+     * delay, the difference, changes by 12 % of the time that passes. A step of its estimate of the
+     * round trip is a step of the announced delay alone: the tolerance has room for it, until the
+     * delay that is believed has followed. */
+    DELAY_PERCENT = 12,
+    /* What a pause adds up to: a client that was silent for longer may not step further at once. */
+    DELAY_PAUSE_S = 1,
+    /* Deviations of arrival from their mean that count as the link's own; as in a retransmission
+     * timer. */
+    JITTER_DEVIATIONS = 4,
+    DEVIATION_SHARE = 16, /* of the newest arrival in the running means */
+    DELAY_STEPS = 16,     /* the announced delay is in 1/16 tick */
+};
+
+/* No claimed view is like these two: from == to == 0 with fraction 0 is "nothing drawn", and shots
+ * meet the newest tick; with this fraction they meet nobody. */
+enum { REFUSED_FRACTION = UINT16_MAX };
+static const struct arb_view present_view = {0};
+static const struct arb_view refused_view = {.fraction = REFUSED_FRACTION};
+
+static bool is_present(const struct arb_view *view)
+{
+    return view->to_tick == 0 && view->fraction != REFUSED_FRACTION;
+}
+
+static bool is_refused(const struct arb_view *view)
+{
+    return view->to_tick == 0 && view->fraction == REFUSED_FRACTION;
+}
+
+const char *match_view_verdict_text(enum match_view_verdict verdict)
+{
+    static const char *const texts[] = {
+#define X(name, text) text,
+        MATCH_VIEW_MAP(X)
+#undef X
+    };
+    ARB_ASSERT(verdict < MATCH_VIEW_VERDICTS);
+    return texts[verdict];
+}
+
+static arb_fine fine(arb_tick tick)
+{
+    return (arb_fine)tick * ARB_FINE_TICK;
+}
+
+static arb_fine fine_of_ms(const struct match *match, int32_t ms)
+{
+    return (arb_fine)ms * match->config.tick_rate * ARB_FINE_TICK / 1000;
+}
+
+static arb_fine lesser(arb_fine a, arb_fine b)
+{
+    return a < b ? a : b;
+}
+
+static arb_fine greater(arb_fine a, arb_fine b)
+{
+    return a > b ? a : b;
+}
+
+static arb_fine clamp(arb_fine value, arb_fine low, arb_fine high)
+{
+    return lesser(greater(value, low), high);
+}
+
+static bool is_compensated(const struct match *match)
+{
+    return match->config.lagcomp.max_rewind_ms > 0;
+}
+
+/* ---- what is measured of a client ---- */
+
+void views_reset(struct view_track *track)
+{
+    memset(track, 0, sizeof *track);
+}
+
+static arb_fine least_round_trip(const struct view_track *track)
+{
+    uint32_t held = track->round_trips < VIEW_WINDOW ? track->round_trips : VIEW_WINDOW;
+    arb_fine least = held > 0 ? track->round_trip[0] : 0;
+    for (uint32_t i = 1; i < held; i++) {
+        least = lesser(least, track->round_trip[i]);
+    }
+    return least;
+}
+
+/* From the step that published a snapshot to the step before which its acknowledgement was there:
+ * the round trip, and what both ends waited for their next turn. */
+static void measure_round_trip(struct match *match, uint16_t slot, arb_tick now)
+{
+    struct view_track *track = &match->seats[slot].views;
+    uint32_t acked = replicate_newest_acked(match->replicate, slot);
+    const struct replicate_sent *sent = replicate_sent(match->replicate, slot, acked);
+    if (sent == NULL || acked == track->newest_acked) {
+        return;
+    }
+    track->newest_acked = acked;
+    track->round_trip[track->round_trips++ % VIEW_WINDOW] = fine(now - sent->tick);
+}
+
+/* What is believed goes towards what is announced as fast as an honest client's delay may. */
+static void follow_delay(struct match *match, uint16_t slot, uint16_t announced, arb_tick now)
+{
+    struct view_track *track = &match->seats[slot].views;
+    arb_fine most = fine_of_ms(match, match->config.lagcomp.max_rewind_ms);
+    arb_fine asked = lesser((arb_fine)announced * (ARB_FINE_TICK / DELAY_STEPS), most);
+    track->announced = asked;
+    if (track->delay_tick == 0) {
+        track->delay = asked;
+        track->delay_tick = announced > 0 ? now : 0; /* 0: it draws nothing yet */
+        return;
+    }
+    arb_tick pause = (arb_tick)(DELAY_PAUSE_S * match->config.tick_rate);
+    arb_tick passed = now - track->delay_tick < pause ? now - track->delay_tick : pause;
+    arb_fine step = fine(passed) * DELAY_PERCENT / 100;
+    track->delay = clamp(asked, track->delay - step, track->delay + step);
+    track->delay_tick = now;
+}
+
+void views_packet(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
+                  arb_tick now)
+{
+    if (packet->has_ack) {
+        measure_round_trip(match, slot, now);
+    }
+    follow_delay(match, slot, packet->view_delay, now);
+}
+
+/* How long an input waits for its tick says how long it was under way: the earliest ones of a
+ * window came without being held up. */
+static void measure_wait(struct view_track *track, arb_fine wait)
+{
+    if (track->waits == 0) {
+        track->wait_mean = wait;
+    }
+    track->wait[track->waits++ % VIEW_WINDOW] = wait;
+    arb_fine off = wait - track->wait_mean;
+    track->wait_mean += off / DEVIATION_SHARE;
+    track->wait_deviation += ((off < 0 ? -off : off) - track->wait_deviation) / DEVIATION_SHARE;
+}
+
+/* By how much this input was held up under way, as far as that is usual on its link. One that came
+ * after its tick has no such excuse: holding inputs back is what a liar would do. */
+static arb_fine held_up(const struct view_track *track, arb_fine wait)
+{
+    uint32_t held = track->waits < VIEW_WINDOW ? track->waits : VIEW_WINDOW;
+    arb_fine longest = wait;
+    for (uint32_t i = 0; i < held; i++) {
+        longest = greater(longest, track->wait[i]);
+    }
+    return wait < 0 ? 0 : lesser(longest - wait, JITTER_DEVIATIONS * track->wait_deviation);
+}
+
+/* ---- judging a claim ---- */
+
+/* An input that fires, at its arrival. */
+struct claim {
+    struct arb_view view;
+    arb_fine at;
+    arb_fine now;      /* S[now] is the server's present */
+    arb_fine consumed; /* the step that will take it */
+    arb_fine wait;     /* target - now; less than 0: late */
+};
+
+struct permitted {
+    arb_fine low, high; /* of the view's time */
+};
+
+static arb_fine oldest_allowed(const struct match *match, arb_fine consumed)
+{
+    /* What is published when it is consumed is the tick before. */
+    return consumed - ARB_FINE_TICK - fine_of_ms(match, match->config.lagcomp.max_rewind_ms);
+}
+
+static struct permitted expected(const struct match *match, const struct view_track *track,
+                                 const struct claim *claim, arb_fine delay)
+{
+    arb_fine tolerance = fine_of_ms(match, match->config.lagcomp.view_tolerance_ms);
+    arb_fine middle = claim->now - least_round_trip(track) - delay;
+    return (struct permitted){middle - tolerance - held_up(track, claim->wait), middle + tolerance};
+}
+
+static bool is_within(arb_fine at, struct permitted permitted)
+{
+    return at >= permitted.low && at <= permitted.high;
+}
+
+static enum match_view_verdict judge(const struct match *match, uint16_t slot,
+                                     const struct claim *claim)
+{
+    const struct view_track *track = &match->seats[slot].views;
+    struct arb_held held;
+    struct arb_held_place place;
+    if (replicate_held(match->replicate, slot, claim->view.held, &held) == 0 ||
+        !arb_held_place(&held, &claim->view, &place)) {
+        return MATCH_VIEW_NOT_SENT;
+    }
+    if (claim->at > claim->now) {
+        return MATCH_VIEW_FUTURE;
+    }
+    if (claim->at < oldest_allowed(match, claim->consumed)) {
+        return MATCH_VIEW_TOO_OLD;
+    }
+    if (claim->at < track->newest_at) {
+        return MATCH_VIEW_BACKWARD;
+    }
+    if (is_within(claim->at, expected(match, track, claim, track->delay))) {
+        return MATCH_VIEW_HONOURED;
+    }
+    return is_within(claim->at, expected(match, track, claim, track->announced))
+               ? MATCH_VIEW_RATE
+               : MATCH_VIEW_UNEXPECTED;
+}
+
+/* The view of the frames that the client holds whose time is nearest to `at`; present when it holds
+ * none. */
+static struct arb_view nearest_drawable(const struct match *match, uint16_t slot, arb_fine at)
+{
+    struct arb_held held;
+    struct arb_view view = present_view;
+    uint32_t newest = replicate_newest_acked(match->replicate, slot);
+    replicate_held(match->replicate, slot, (uint16_t)newest, &held);
+    if (held.count > 0) {
+        arb_held_find(&held, greater(at, fine(held.frames[0].tick)), &view);
+    }
+    return view;
+}
+
+static struct arb_view replaced(const struct match *match, uint16_t slot, const struct claim *claim,
+                                enum match_view_verdict verdict)
+{
+    const struct view_track *track = &match->seats[slot].views;
+    if (match->config.lagcomp.view_violation == MATCH_VIEW_REFUSE) {
+        return refused_view;
+    }
+    if (match->config.lagcomp.view_violation == MATCH_VIEW_PRESENT ||
+        verdict == MATCH_VIEW_FUTURE) {
+        return present_view;
+    }
+    struct permitted permitted = expected(match, track, claim, track->delay);
+    arb_fine at = clamp(claim->at, permitted.low, permitted.high);
+    at = greater(at, oldest_allowed(match, claim->consumed));
+    at = lesser(greater(at, track->newest_at), claim->now);
+    return nearest_drawable(match, slot, at);
+}
+
+enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct arb_input *input,
+                                    arb_tick now)
+{
+    struct match_seat *seat = &match->seats[slot];
+    struct view_track *track = &seat->views;
+    arb_fine wait = fine(input->target_tick) - fine(now);
+    measure_wait(track, wait);
+    bool fires = ((input->buttons | input->edges) & ARB_BUTTON_FIRE) != 0;
+    if (!fires || match->rules->shoot == NULL || !is_compensated(match) ||
+        match->config.lagcomp.view_source == MATCH_VIEW_ROUND_TRIP) {
+        input->view = present_view;
+        return MATCH_VIEW_HONOURED;
+    }
+    memset(input->view.reserved, 0, sizeof input->view.reserved);
+    struct claim claim = {.view = input->view,
+                          .at = arb_view_at(&input->view),
+                          .now = fine(now),
+                          .consumed = wait > 0 ? fine(input->target_tick) : fine(now),
+                          .wait = wait};
+    enum match_view_verdict verdict = judge(match, slot, &claim);
+    if (verdict != MATCH_VIEW_HONOURED) {
+        input->view = replaced(match, slot, &claim, verdict);
+    }
+    if (!is_present(&input->view) && !is_refused(&input->view)) {
+        track->newest_at = greater(track->newest_at, arb_view_at(&input->view));
+    }
+    seat->view_counts.claims[verdict]++;
+    match->view_totals.claims[verdict]++;
+    seat->view_counts.late += wait < 0;
+    match->view_totals.late += wait < 0;
+    return verdict;
+}
+
+/* ---- the past of one shot ---- */
+
+arb_tick views_round_trip_tick(arb_tick published, arb_fine round_trip, arb_fine delay,
+                               arb_fine most)
+{
+    arb_fine back = clamp(round_trip + delay, 0, most);
+    arb_tick ticks = (arb_tick)((back + ARB_FINE_TICK / 2) / ARB_FINE_TICK);
+    return ticks < published ? published - ticks : 0;
+}
+
+static struct rewind_pair *take_pairs(struct match *match, uint32_t count)
+{
+    ARB_ASSERT(match->pair_count + count <= match->pair_capacity);
+    struct rewind_pair *pairs = match->pairs + match->pair_count;
+    match->pair_count += count;
+    return pairs;
+}
+
+/* Everything that the client drew in that view, each between its own two states. False: the
+ * acknowledged snapshots of the view are no longer remembered. */
+static bool find_pairs(struct match *match, uint16_t slot, struct view_past *past)
+{
+    struct arb_held held;
+    struct arb_held_place place;
+    replicate_held(match->replicate, slot, past->view.held, &held);
+    if (!arb_held_place(&held, &past->view, &place)) {
+        return false;
+    }
+    const struct arb_held_frame *frame = &held.frames[place.from];
+    struct rewind_pair *pairs = take_pairs(match, frame->count);
+    for (uint32_t i = 0; i < frame->count; i++) {
+        struct arb_held_states states;
+        arb_held_states_of(&held, &place, i, &states);
+        pairs[i] = (struct rewind_pair){frame->entries[i].key, states.from_tick, states.to_tick};
+    }
+    past->pairs = pairs;
+    past->pair_count = frame->count;
+    return true;
+}
+
+/* A claim that waited for the player's next input grew older; one that is repeated because nothing
+ * came moves on with time. Both go to the nearest view that can be drawn from what the client has
+ * acknowledged: the server's own time decides nothing but how far. */
+static struct arb_view moved_on(const struct match *match, uint16_t slot,
+                                const struct arb_view *view)
+{
+    arb_tick now = match->world.head->tick;
+    bool repeated = !match->consumed[slot];
+    arb_fine passed = repeated ? fine(match->world.players[slot].hold_ticks) : 0;
+    arb_fine at = arb_view_at(view);
+    arb_fine wanted = greater(at + passed, oldest_allowed(match, fine(now)));
+    return wanted == at ? *view : nearest_drawable(match, slot, lesser(wanted, fine(now)));
+}
+
+static void find_past(struct match *match, uint16_t slot, const struct arb_view *view,
+                      struct view_past *past)
+{
+    static const struct rewind_pair nobody[1];
+    const struct match_seat *seat = &match->seats[slot];
+    const struct view_track *track = &seat->views;
+    const struct match_lagcomp *lagcomp = &match->config.lagcomp;
+    *past = (struct view_past){.view = rewind_present(match->rewind)};
+    if (!is_compensated(match)) {
+        return;
+    }
+    if (!seat->has_session) {
+        /* A bench's player draws everyone in every tick. */
+        past->view = is_present(view) ? past->view : *view;
+    } else if (lagcomp->view_source == MATCH_VIEW_ROUND_TRIP) {
+        arb_tick tick =
+            views_round_trip_tick(past->view.to_tick, least_round_trip(track), track->delay,
+                                  fine_of_ms(match, lagcomp->max_rewind_ms));
+        past->view.from_tick = past->view.to_tick = tick;
+    } else if (is_refused(view)) {
+        past->pairs = nobody;
+    } else if (!is_present(view)) {
+        struct arb_view newest = past->view;
+        past->view = moved_on(match, slot, view);
+        if (is_present(&past->view) || !find_pairs(match, slot, past)) {
+            past->view = newest;
+        }
+    }
+}
+
+void views_past(struct match *match, uint16_t slot, const struct arb_view *view,
+                struct view_past *past)
+{
+    struct view_past *fed = &match->fed[slot];
+    if (fed->is_fed) {
+        *past = *fed;
+        fed->is_fed = false;
+    } else {
+        find_past(match, slot, view, past);
+    }
+    const struct match_observer *observer = &match->observer;
+    if (observer->view != NULL) {
+        observer->view(observer->owner, slot, &past->view, past->pairs, past->pair_count);
+    }
+}
+
+void match_feed_view(struct match *match, uint16_t slot, const struct arb_view *view,
+                     const struct rewind_pair *pairs, uint32_t count)
+{
+    ARB_ASSERT(slot < match->world.head->player_capacity);
+    struct view_past *fed = &match->fed[slot];
+    *fed = (struct view_past){.view = *view, .pair_count = count, .is_fed = true};
+    if (pairs != NULL) {
+        struct rewind_pair *kept = take_pairs(match, count);
+        if (count > 0) memcpy(kept, pairs, count * sizeof *pairs);
+        fed->pairs = kept;
+    }
+}
+
+/* ---- counts ---- */
+
+void views_count_shot(struct match *match, uint16_t slot, const struct rules_shot *shot,
+                      bool origin_known)
+{
+    struct match_view_counts *both[] = {&match->seats[slot].view_counts, &match->view_totals};
+    for (uint32_t i = 0; i < 2; i++) {
+        both[i]->shots++;
+        both[i]->unknown_origins += !origin_known;
+        for (uint32_t p = 0; p < shot->pellet_count; p++) {
+            both[i]->unseen += shot->pellets[p].unseen;
+        }
+    }
+}
+
+struct match_view_counts match_view_totals(const struct match *match)
+{
+    return match->view_totals;
+}
+
+struct match_view_counts match_view_counts(const struct match *match, uint16_t slot)
+{
+    ARB_ASSERT(slot < match->world.head->player_capacity);
+    return match->seats[slot].view_counts;
+}
