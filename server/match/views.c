@@ -287,7 +287,8 @@ enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct a
     if (verdict != MATCH_VIEW_HONOURED) {
         input->view = replaced(match, slot, &claim, verdict);
     }
-    if (!is_present(&input->view) && !is_refused(&input->view)) {
+    /* What a late press got in place of its claim is younger than the honest views that follow. */
+    if (wait >= 0 && !is_present(&input->view) && !is_refused(&input->view)) {
         track->newest_at = greater(track->newest_at, arb_view_at(&input->view));
     }
     seat->view_counts.claims[verdict]++;
