@@ -112,8 +112,8 @@ const struct option config_options[] = {
      .unit = "ms",
      .doc = "How far a claimed view may be off what the server expects from the round trip, the "
             "wait in the input buffer and the announced delay."},
-    {"lagcomp.view_violation", OPTION_CHOICE, AT(match.lagcomp.view_violation), 0, 0,
-     "\"nearest\"", "nearest|present|refuse", .unit = "",
+    {"lagcomp.view_violation", OPTION_CHOICE, AT(match.lagcomp.view_violation), 0, 0, "\"nearest\"",
+     "nearest|present|refuse", .unit = "",
      .doc = "A view that is not permitted is replaced by the nearest permitted one, by the newest "
             "tick, or the shot meets nobody. Each is counted, with its reason."},
     {"shutdown.grace_s", OPTION_INT, AT(shutdown.grace_s), 0, 3600, "10", .unit = "s",
