@@ -195,6 +195,7 @@ static void on_decided(void *owner)
             OPS_TEXT("end_reason", arb_end_reason_text(result.end_reason)),
             OPS_UINT("ticks", result.ticks), OPS_UINT("players", result.player_count),
             OPS_TEXT("result_path", path));
+    loop_log_lagcomp(&result);
 }
 
 static enum arb_result open_loop(struct daemon *daemon, char *error)

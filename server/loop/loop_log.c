@@ -97,3 +97,32 @@ void loop_log_report(const struct loop_report *report, struct net *net)
 #undef X
     ops_log_fields(OPS_INFO, "datagrams", fields, sizeof fields / sizeof fields[0]);
 }
+
+void loop_log_lagcomp(const struct match_result *result)
+{
+    const struct match_fairness *fairness = &result->fairness;
+    const struct match_histogram *shots = &fairness->rewound_shots;
+    if (shots->count == 0) return;
+    ops_log(OPS_INFO, "rewound", OPS_UINT("shots", shots->count),
+            OPS_UINT("p50_ms", match_histogram_ms(shots, 500)),
+            OPS_UINT("p90_ms", match_histogram_ms(shots, 900)),
+            OPS_UINT("p99_ms", match_histogram_ms(shots, 990)), OPS_UINT("max_ms", shots->max_ms),
+            OPS_UINT("hits", fairness->rewound_hits.count),
+            OPS_UINT("cover_p99_ms", match_histogram_ms(&fairness->cover_hits, 990)),
+            OPS_UINT("cover_max_ms", fairness->cover_hits.max_ms),
+            OPS_UINT("spared", fairness->spared), OPS_UINT("unseen", result->views.unseen));
+    struct ops_field fields[MATCH_VIEW_VERDICTS];
+    for (int i = 0; i < MATCH_VIEW_VERDICTS; i++) {
+        fields[i] =
+            OPS_UINT(match_view_verdict_text((enum match_view_verdict)i), result->views.claims[i]);
+    }
+    ops_log_fields(OPS_INFO, "claimed_views", fields, MATCH_VIEW_VERDICTS);
+    if (match_fairness_idle(fairness)) {
+        ops_log(OPS_WARN, "rewind_idle",
+                OPS_TEXT("text", "lag compensation is on, but the shots of players with a round "
+                                 "trip of 100 ms or more were hardly rewound"),
+                OPS_UINT("max_rewind_ms", fairness->max_rewind_ms),
+                OPS_UINT("shots", fairness->slow_shots),
+                OPS_UINT("mean_ms", fairness->slow_rewound_ms / fairness->slow_shots));
+    }
+}

@@ -13,4 +13,8 @@ void loop_log_notice(void *observer, const struct net_notice *notice);
 /* How the ticks ran, and what was refused on the way in. */
 void loop_log_report(const struct loop_report *report, struct net *net);
 
+/* At the end of a match: how far shots were rewound, and what became of claimed views; a warning
+ * when compensation does nothing though it is on. */
+void loop_log_lagcomp(const struct match_result *result);
+
 #endif

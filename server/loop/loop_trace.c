@@ -10,7 +10,7 @@ enum arb_result loop_trace_open(struct ops_trace **out, const struct config *con
                                   .mode = config->mode,
                                   .map = config->map,
                                   .tick_rate = (uint32_t)config->match.tick_rate,
-                                  .max_rewind_ms = 0,
+                                  .max_rewind_ms = (uint32_t)config->match.lagcomp.max_rewind_ms,
                                   .bounds = map->bounds,
                                   .shapes = map->shapes,
                                   .shape_count = map->shape_count};

@@ -91,6 +91,8 @@ static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t
         arb_arena_take_array(arena, players, sizeof match->shot_edges_carried[0]);
     match->moved = arb_arena_take_array(arena, players, sizeof match->moved[0]);
     match->shots = arb_arena_take_array(arena, players, sizeof match->shots[0]);
+    match->mercies = arb_arena_take_array(arena, players, sizeof match->mercies[0]);
+    match->shelters = arb_arena_take_array(arena, players, sizeof match->shelters[0]);
     match->fed = arb_arena_take_array(arena, players, sizeof match->fed[0]);
     /* All may shoot in one tick, and hold everything. Untouched memory costs none. */
     match->pair_capacity = match->rules->shoot != NULL ? players * entities : 0;
@@ -131,6 +133,7 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
         match->port = *port;
     }
     memcpy(match->match_id, match_id, sizeof match->match_id);
+    match->fairness.max_rewind_ms = (uint32_t)config->lagcomp.max_rewind_ms;
     rules->move_params(params, (uint32_t)config->tick_rate, &match->move);
 
     struct world_capacity capacity = {.players = (uint16_t)config->max_players};
@@ -287,6 +290,8 @@ void match_get_result(const struct match *match, struct match_result *out)
     out->ticks = match->decided_ticks;
     out->end_reason = (enum arb_end_reason)match->world.head->end_reason;
     out->checksum = match->decided_checksum;
+    out->fairness = match->fairness;
+    out->views = match->view_totals;
     for (uint32_t i = 0; i < match->archive_count; i++) {
         result_player(out, &match->archive[i]);
     }
@@ -299,6 +304,11 @@ void match_get_result(const struct match *match, struct match_result *out)
         }
     }
     sort_by_id(out);
+}
+
+const struct match_fairness *match_fairness(const struct match *match)
+{
+    return &match->fairness;
 }
 
 struct match_drops match_drops(const struct match *match)

@@ -6,6 +6,7 @@
 #define MATCH_H
 
 #include "server/match/match_config.h"
+#include "server/match/match_fairness.h"
 #include "server/match/match_result.h"
 #include "server/match/match_views.h"
 #include "server/match/port.h"
@@ -66,5 +67,8 @@ void match_get_counts(const struct match *match, uint16_t slot, struct arb_count
 /* What became of claimed views: of a player's session, and of all that ever played. */
 struct match_view_counts match_view_counts(const struct match *match, uint16_t slot);
 struct match_view_counts match_view_totals(const struct match *match);
+
+/* How far shots have been rewound so far, and how long their victims had been in cover. */
+const struct match_fairness *match_fairness(const struct match *match);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "server/config/option.h"
 
+#include <stdbool.h>
+
 /* The choices of lagcomp.view_source and lagcomp.view_violation. */
 enum match_view_source { MATCH_VIEW_CLAIMED, MATCH_VIEW_ROUND_TRIP };
 enum match_view_violation { MATCH_VIEW_NEAREST, MATCH_VIEW_PRESENT, MATCH_VIEW_REFUSE };
@@ -13,6 +15,8 @@ struct match_lagcomp {
     int32_t view_source;       /* enum match_view_source */
     int32_t view_tolerance_ms; /* between a claimed view and the expected one */
     int32_t view_violation;    /* enum match_view_violation */
+    int32_t cover_grace_ms;    /* 0: cover does not win over what the shooter saw */
+    bool abilities_win;        /* over a view in which they had not begun */
 };
 
 struct match_config {

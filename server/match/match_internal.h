@@ -105,6 +105,10 @@ struct match {
     uint32_t pair_count, pair_capacity;
     struct view_past *fed; /* [players] */
     struct match_view_counts view_totals;
+    struct match_fairness fairness;
+    struct rewind_mercy *mercies;    /* [players] of this tick's shots */
+    struct rewind_shelter *shelters; /* [players] of this tick, ascending by key */
+    uint32_t shelter_count;
     struct match_command *commands; /* of this tick */
     uint32_t command_count, command_capacity;
     uint16_t *joined, *left; /* [players] slots, for stage 7 */
@@ -159,6 +163,17 @@ void views_count_shot(struct match *match, uint16_t slot, const struct rules_sho
 /* lagcomp.view_source round_trip: published - clamp(round trip + delay, 0, most), the nearest. */
 arb_tick views_round_trip_tick(arb_tick published, arb_fine round_trip, arb_fine delay,
                                arb_fine most);
+
+/* Least round trip that was measured of late, 1/65536 tick; 0: none yet. */
+arb_fine views_round_trip(const struct match *match, uint16_t slot);
+
+/* fairness.c: in favour of victims, and how much compensation there was */
+void fairness_begin(struct match *match); /* stage 6, first */
+/* Of the next shot, from its origin; valid for this tick. NULL: none is configured. */
+const struct rewind_mercy *fairness_mercy(struct match *match, struct arb_vec2 origin);
+void fairness_count(struct match *match, const struct rules_shot *shot); /* when resolved */
+/* From the newest published tick back to the view, 1/65536 tick; 0 for views ahead of it. */
+arb_fine fairness_rewound(const struct match *match, const struct arb_view *view);
 
 /* life.c: who is there, and the phases */
 void life_commands(struct match *match);    /* stage 3: joins and leaves of this tick */

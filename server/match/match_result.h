@@ -4,6 +4,8 @@
 #ifndef MATCH_RESULT_H
 #define MATCH_RESULT_H
 
+#include "server/match/match_fairness.h"
+#include "server/match/match_views.h"
 #include "shared/base/arb_types.h"
 #include "shared/proto/arb_proto.h"
 
@@ -27,6 +29,8 @@ struct match_result {
     arb_tick ticks; /* ticks run */
     enum arb_end_reason end_reason;
     uint64_t checksum;
+    struct match_fairness fairness;
+    struct match_view_counts views; /* of all players together */
     uint32_t player_count;
     struct match_result_player players[MATCH_LINES_MAX]; /* in order of player id */
 };

@@ -46,7 +46,8 @@ struct match_shot_outline {
 /* Somebody who is hit, or stands near a ray, now or in the view. */
 struct match_shot_candidate {
     struct arb_key key;
-    uint16_t slot;                     /* ARB_NO_SLOT: nobody's, or gone */
+    uint16_t slot; /* ARB_NO_SLOT: nobody's, or gone */
+    bool spared;   /* by lagcomp.cover_grace_ms or lagcomp.abilities_win, should a ray meet it */
     uint32_t cover_ms;                 /* how long it had been behind cover on the server */
     struct match_shot_outline present; /* as of the newest published frame */
     struct match_shot_outline
@@ -63,6 +64,8 @@ struct match_shot {
     uint8_t weapon;
     struct arb_view claimed, applied;
     const char *verdict; /* static: "honoured", or why the claimed view is not the applied one */
+    bool late;           /* a press that came after its tick, and waited for the next input */
+    bool repeated;       /* held fire while inputs were missing: its view moves on with time */
     float rewound_ms;    /* newest - applied view */
     struct arb_vec2 origin;
     uint8_t ray_count;

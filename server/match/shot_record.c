@@ -82,12 +82,13 @@ static void look_at(const struct match *match, const struct rewind_ray *ray, str
     struct rewind_outline outline;
     struct rewind_past now = {.view = rewind_present(match->rewind)};
     struct rewind_past then = {
-        .view = ray->view, .pairs = ray->pairs, .pair_count = ray->pair_count};
+        .view = ray->view, .pairs = ray->pairs, .pair_count = ray->pair_count, .mercy = ray->mercy};
     *out = (struct match_shot_candidate){.key = key, .slot = ARB_NO_SLOT};
     bool there = rewind_outline(match->rewind, &now, key, &outline);
     copy_outline(&out->present, there, &outline);
     there = rewind_outline(match->rewind, &then, key, &outline);
     copy_outline(&out->rewound, there, &outline);
+    out->spared = rewind_forgives(match->rewind, &then, key);
     const struct world_entity *entity = world_find(&match->world, key);
     if (entity != NULL) {
         out->slot = entity->owner;
@@ -127,10 +128,8 @@ static void list_frame(const struct match *match, const struct rewind_ray *ray,
 
 static float rewound_ms(const struct match *match, const struct arb_view *view)
 {
-    arb_fine newest = (arb_fine)rewind_newest(match->rewind)->tick * ARB_FINE_TICK;
-    arb_fine ticks = newest - arb_view_at(view);
     float ms_per_tick = 1000.0F / (float)match->config.tick_rate;
-    return (float)ticks / (float)ARB_FINE_TICK * ms_per_tick;
+    return (float)fairness_rewound(match, view) / (float)ARB_FINE_TICK * ms_per_tick;
 }
 
 void match_record_shot(const struct match *match, const struct rules_shot *shot,
@@ -145,9 +144,11 @@ void match_record_shot(const struct match *match, const struct rules_shot *shot,
                                .shooter = shot->shooter,
                                .sequence = shot->sequence,
                                .weapon = shot->weapon,
-                               .claimed = ray->view,
+                               .claimed = shot->claimed,
                                .applied = ray->view,
-                               .verdict = "honoured",
+                               .verdict = match_view_verdict_text(shot->verdict),
+                               .late = shot->late,
+                               .repeated = shot->repeated,
                                .rewound_ms = rewound_ms(match, &ray->view),
                                .origin = ray->origin,
                                .ray_count = shot->pellet_count};

@@ -211,6 +211,7 @@ static void fire_player(struct match *match, uint16_t slot)
         .pair_count = past.pair_count,
     };
     bool origin_known = shot_origin(match, slot, &base.origin);
+    base.mercy = fairness_mercy(match, base.origin);
     for (uint32_t i = 0; i < RULES_PELLETS_MAX; i++) {
         shot->rays[i] = base;
     }
@@ -218,6 +219,7 @@ static void fire_player(struct match *match, uint16_t slot)
     ARB_ASSERT(shot->pellet_count <= RULES_PELLETS_MAX);
     rewind_resolve_shots(match->rewind, shot->rays, shot->pellet_count, shot->pellets);
     views_count_shot(match, slot, shot, origin_known);
+    fairness_count(match, shot);
     match->shot_count++;
 }
 
@@ -228,6 +230,7 @@ static void stage_fire(struct match *match)
     if (match->rules->shoot == NULL || rewind_newest(match->rewind) == NULL) {
         return;
     }
+    fairness_begin(match);
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         if (match->moved[slot].stepped && match->moved[slot].report.fired) {
             fire_player(match, slot);

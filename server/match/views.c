@@ -171,6 +171,11 @@ static arb_fine held_up(const struct view_track *track, arb_fine wait)
     return wait < 0 ? 0 : lesser(longest - wait, JITTER_DEVIATIONS * track->wait_deviation);
 }
 
+arb_fine views_round_trip(const struct match *match, uint16_t slot)
+{
+    return least_round_trip(&match->seats[slot].views);
+}
+
 /* ---- judging a claim ---- */
 
 /* An input that fires, at its arrival. */

@@ -137,6 +137,48 @@ static void print_player(struct ops_text *line, const struct match_result_player
         player->deaths_by_nobody, last ? "\n" : ",");
 }
 
+static void print_histogram(struct ops_text *line, const char *name,
+                            const struct match_histogram *histogram)
+{
+    uint32_t end = FAIRNESS_BUCKETS;
+    while (end > 0 && histogram->counts[end - 1] == 0) {
+        end--;
+    }
+    ops_text_print(line, "\n\"%s\":{\"count\":%llu,\"p50\":%u,\"p90\":%u,\"p99\":%u,\"max\":%u",
+                   name, (unsigned long long)histogram->count, match_histogram_ms(histogram, 500),
+                   match_histogram_ms(histogram, 900), match_histogram_ms(histogram, 990),
+                   histogram->max_ms);
+    ops_text_print(line, ",\"counts\":[");
+    for (uint32_t i = 0; i < end; i++) {
+        ops_text_print(line, "%s%llu", i == 0 ? "" : ",", (unsigned long long)histogram->counts[i]);
+    }
+    ops_text_print(line, "]},");
+}
+
+static void print_lagcomp(struct ops_text *line, const struct match_result *result)
+{
+    const struct match_fairness *fairness = &result->fairness;
+    const struct match_view_counts *views = &result->views;
+    ops_text_print(line, ",\"lagcomp\":{\"max_rewind_ms\":%u,\"bucket_ms\":%d,",
+                   fairness->max_rewind_ms, (int)FAIRNESS_BUCKET_MS);
+    print_histogram(line, "rewound_ms", &fairness->rewound_shots);
+    print_histogram(line, "rewound_hit_ms", &fairness->rewound_hits);
+    print_histogram(line, "cover_hit_ms", &fairness->cover_hits);
+    static const char *const verdicts[] = {
+#define X(name, text) text,
+        MATCH_VIEW_MAP(X)
+#undef X
+    };
+    ops_text_print(line, "\n\"claims\":{");
+    for (int i = 0; i < MATCH_VIEW_VERDICTS; i++) {
+        ops_text_print(line, "%s\"%s\":%llu", i == 0 ? "" : ",", verdicts[i],
+                       (unsigned long long)views->claims[i]);
+    }
+    ops_text_print(line, "},\"late\":%llu,\"unseen\":%llu,\"spared\":%llu}",
+                   (unsigned long long)views->late, (unsigned long long)views->unseen,
+                   (unsigned long long)fairness->spared);
+}
+
 static bool write_text(int fd, const struct ops_text *text)
 {
     ARB_ASSERT(!text->full);
@@ -156,7 +198,9 @@ static bool write_content(int fd, const struct match_result *result, const char 
         good = write_text(fd, &line);
     }
     ops_text_begin(&line, bytes, sizeof bytes);
-    ops_text_print(&line, "],\"checksum\":\"%016llx\"}\n", (unsigned long long)result->checksum);
+    ops_text_print(&line, "]");
+    print_lagcomp(&line, result);
+    ops_text_print(&line, ",\"checksum\":\"%016llx\"}\n", (unsigned long long)result->checksum);
     return good && write_text(fd, &line);
 }
 

@@ -114,8 +114,8 @@ static int slot_number(uint16_t slot)
 static void print_candidate(struct ops_text *text, const struct match_shot_candidate *candidate)
 {
     print_key(text, "{\"key\":", candidate->key);
-    ops_text_print(text, ",\"slot\":%d,\"cover_ms\":%u", slot_number(candidate->slot),
-                   candidate->cover_ms);
+    ops_text_print(text, ",\"slot\":%d,\"cover_ms\":%u,\"spared\":%s", slot_number(candidate->slot),
+                   candidate->cover_ms, candidate->spared ? "true" : "false");
     print_outline(text, "present", &candidate->present);
     print_outline(text, "rewound", &candidate->rewound);
     ops_text_print(text, "}");
@@ -131,7 +131,8 @@ static void print_shot(struct ops_text *text, uint64_t index, const struct match
     ops_text_print(text, ",\"sequence\":%u,\"weapon\":%u", shot->sequence, (unsigned)shot->weapon);
     print_view(text, "claimed", &shot->claimed);
     print_view(text, "applied", &shot->applied);
-    ops_text_print(text, ",\"verdict\":\"%s\"", shot->verdict);
+    ops_text_print(text, ",\"verdict\":\"%s\",\"late\":%s,\"repeated\":%s", shot->verdict,
+                   shot->late ? "true" : "false", shot->repeated ? "true" : "false");
     print_float(text, ",\"rewound_ms\":", shot->rewound_ms);
     print_point(text, ",\"origin\":", shot->origin);
     ops_text_print(text, ",\"rays\":[");

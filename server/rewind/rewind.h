@@ -218,6 +218,10 @@ void rewind_places(const struct rewind *rewind, const struct rewind_past *past,
 uint32_t rewind_cover_ticks(const struct rewind *rewind, struct arb_key victim,
                             struct arb_vec2 origin, struct arb_view view, uint32_t most);
 
+/* Whether mercy spares that character in that past, should the shot meet it. Pure. */
+bool rewind_forgives(const struct rewind *rewind, const struct rewind_past *past,
+                     struct arb_key key);
+
 /* The hit shapes of one character in the world's frame. */
 struct rewind_outline {
     struct arb_vec2 centre;                        /* m */

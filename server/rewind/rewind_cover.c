@@ -64,3 +64,10 @@ bool rewind_query_forgives(const struct rewind_query *query, struct arb_key key)
             rewind_cover_ticks(query->rewind, key, mercy->origin, query->past.view,
                                mercy->cover_ticks) == mercy->cover_ticks);
 }
+
+bool rewind_forgives(const struct rewind *rewind, const struct rewind_past *past,
+                     struct arb_key key)
+{
+    struct rewind_query query;
+    return rewind_query_begin(&query, rewind, past) && rewind_query_forgives(&query, key);
+}

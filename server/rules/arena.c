@@ -344,6 +344,14 @@ static void arena_publish(const struct rules_context *context, const struct worl
     out[ARB_PICKUP_Y] = rules_quantise(kind, ARB_PICKUP_Y, entity->y);
 }
 
+/* The tick of the press shows its first step (shared/move/arb_step.c). */
+static bool arena_evades(const struct rules_context *context, uint16_t slot, arb_tick *since)
+{
+    uint16_t left = context->world->players[slot].own.dash_ticks;
+    *since = context->world->head->tick - (arb_tick)(context->move->dash_ticks - left);
+    return left > 0;
+}
+
 const struct rules rules_arena = {
     .name = "arena",
     .schema = &arb_schema_arena,
@@ -361,6 +369,7 @@ const struct rules rules_arena = {
     .player_joined = arena_player_joined,
     .player_left = arena_player_left,
     .shoot = arena_shoot,
+    .evades = arena_evades,
     .moved = arena_moved,
     .shots = arena_shots,
     .contacts = arena_contacts,

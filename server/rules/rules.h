@@ -105,6 +105,11 @@ struct rules {
      * the aim too as direction of rays[0]). */
     void (*shoot)(struct rules_context *context, struct rules_shot *shot);
 
+    /* Stage 6, with lagcomp.abilities_win: that player's character is in an ability that gets it
+     * out of the way (a dash), and since which published tick it shows; shots whose view is before
+     * that pass. NULL: the mode has none. */
+    bool (*evades)(const struct rules_context *context, uint16_t slot, arb_tick *since);
+
     /* Stage 7, live only, in this order: moved (per stepped player: walls reached ...), shots in
      * order of slot, contacts, update (respawns, pickups, growth, limits: may set
      * world->head->ended_early). Ties have one written rule. */

@@ -141,11 +141,22 @@ class Case(unittest.TestCase):
         self.addCleanup(stop)
         return process
 
+    def check_lagcomp(self, found):
+        self.assertEqual(set(found), {"max_rewind_ms", "bucket_ms", "rewound_ms", "rewound_hit_ms", "cover_hit_ms",
+                                      "claims", "late", "unseen", "spared"})
+        for name in ("rewound_ms", "rewound_hit_ms", "cover_hit_ms"):
+            histogram = found[name]
+            self.assertEqual(sum(histogram["counts"]), histogram["count"], name)
+            self.assertLessEqual(histogram["p50"], histogram["p90"], name)
+            self.assertLessEqual(histogram["p99"], histogram["max"], name)
+            self.assertLessEqual(histogram["max"], found["max_rewind_ms"], name)
+
     def check_result(self, path, **expected):
         """A whole result file of the documented form; returns it."""
         result = json.loads(path.read_text(encoding="utf-8"))
         self.assertEqual(set(result), {"match_id", "mode", "map", "seed", "ticks", "end_reason",
-                                       "players", "checksum"})
+                                       "players", "lagcomp", "checksum"})
+        self.check_lagcomp(result["lagcomp"])
         self.assertRegex(result["match_id"], "^[0-9a-f]{32}$")
         self.assertRegex(result["checksum"], "^[0-9a-f]{16}$")
         self.assertRegex(result["seed"], "^[0-9]{1,20}$")

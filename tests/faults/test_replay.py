@@ -36,9 +36,9 @@ SHOT = {"shot": 0, "tick": 1001, "newest": 1000, "slot": 2, "name": "a<b>&\u0007
         "origin": [0, 0],
         "rays": [{"direction": [1, 0], "range": 30, "reach": 9.5,
                   "hits": [{"key": [3, 1], "part": 0, "distance": 9.5, "point": [9.5, 0]}]}],
-        "candidates": [{"key": [3, 1], "slot": 5, "cover_ms": 50, "present": outline(12, 0, True),
+        "candidates": [{"key": [3, 1], "slot": 5, "cover_ms": 50, "spared": False, "present": outline(12, 0, True),
                         "rewound": outline(10, 0, True)},
-                       {"key": [4, 2], "slot": 7, "cover_ms": 0, "present": outline(8, 1), "rewound": None}],
+                       {"key": [4, 2], "slot": 7, "cover_ms": 0, "spared": False, "present": outline(8, 1), "rewound": None}],
         "left_out": 0}
 
 
@@ -119,7 +119,14 @@ class Replay(daemon.Case):
             "applied view: 981.000 (from 980 to 982, fraction 128/256)",
             "claim: too_old   rewound by 316.7 ms, from published tick 1000",
             "hit player 5 (entity 3.1), part 0, 9.50 m away: moved 2.000 m since it was seen, behind cover for 50 ms",
-            "near: player 7 (entity 4.2), moved 0.000 m: not seen by the shooter"])
+            "near: player 7 (entity 4.2), moved 0.000 m, behind cover for 0 ms: not seen by the shooter"])
+
+    def test_whoever_was_spared_is_told(self):
+        shot = changed(("candidates", 0, "spared"), True)
+        shot["rays"][0]["hits"] = []
+        texts = [text.text for text in self.group(self.picture(shot), "legend")]
+        self.assertEqual(texts[4], "near: player 5 (entity 3.1), moved 2.000 m, behind cover for 50 ms: spared, by "
+                                   "cover or an ability")
 
     def test_picture_of_a_miss_on_the_standard_output(self):
         path = self.write(HEAD, SHOT, {**changed(("rays", 0, "hits"), []), "shot": 1})
@@ -144,6 +151,7 @@ class Replay(daemon.Case):
             (("name",), 3, ":2: name: not a string"),
             (("rays",), {}, ":2: rays: not an array of 0 to 64 items"),
             (("tick",), ..., ":2: tick is missing"),
+            (("candidates", 0, "spared"), 0, ":2: candidates[0].spared: not a boolean"),
         ]
         for path, value, text in cases:
             file = self.write(HEAD, changed(path, value))
@@ -193,16 +201,25 @@ class Replay(daemon.Case):
                            env=daemon.clean_environment())
             self.assertEqual(server.end(20), 0)
             told = server.event("rewind_trace")
+            figures = server.event("rewound")
+            self.assertEqual(server.event("claimed_views")["level"], "info")
+            self.assertIsNone(server.event("rewind_idle"))
+        found = self.check_result(self.folder / "result.json")["lagcomp"]
         lines = [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()]
         shots = lines[1:]
         self.assertGreater(len(shots), 10)
         self.assertEqual((told["shots"], told["dropped"], told["error"]), (len(shots), 0, ""))
         self.assertEqual([shot["shot"] for shot in shots], list(range(len(shots))))
         self.assertTrue(any(hit for shot in shots for ray in shot["rays"] for hit in ray["hits"]))
-        self.assertTrue(any(shot["candidates"] for shot in shots if not shot["rays"][0]["hits"]))
+        # What the shooters saw is older than the server's present, and their claims hold.
+        self.assertTrue(all(0 < shot["rewound_ms"] <= 500 for shot in shots))
+        self.assertGreater(sum(shot["verdict"] == "honoured" for shot in shots), 0.8 * len(shots))
         for shot in shots:
             known = [candidate["key"] for candidate in shot["candidates"]]
             self.assertTrue(all(hit["key"] in known for ray in shot["rays"] for hit in ray["hits"]))
+        self.assertEqual((found["rewound_ms"]["count"], figures["shots"]), (len(shots), len(shots)))
+        self.assertEqual(found["rewound_ms"]["p50"], figures["p50_ms"])
+        self.assertEqual(found["rewound_ms"]["max"], int(max(shot["rewound_ms"] for shot in shots) + 0.001))
         self.assertEqual(len(replay("shots", trace).stdout.splitlines()), len(lines))
         xml.etree.ElementTree.fromstring(replay("shot", trace, len(shots) - 1).stdout)
 

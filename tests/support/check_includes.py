@@ -46,7 +46,8 @@ LAYERS = {
     "server/net": ["shared/base", "shared/proto", "shared/transport", "server/match/port.h"],
     # Reads published copies, never the live world.
     "server/ops": ["shared/base", "shared/proto", "server/config", "server/match/match_result.h",
-                   "server/match/match_shot.h"],
+                   "server/match/match_shot.h", "server/match/match_views.h",
+                   "server/match/match_fairness.h"],
     "server/loop": ["shared", "server"],
     "server": ["shared", "server"],
     "tools": ["shared", "server", "tools"],

@@ -103,6 +103,17 @@ static inline void probe_shoot(struct rules_context *context, struct rules_shot 
     shot->pellet_count = shot_range > 0.0F;
 }
 
+/* Who is in an ability that gets it out of the way, and since when it shows. */
+static uint16_t evading_slot;
+static arb_tick evading_since;
+
+static inline bool probe_evades(const struct rules_context *context, uint16_t slot, arb_tick *since)
+{
+    (void)context;
+    *since = evading_since;
+    return slot == evading_slot;
+}
+
 static inline void probe_moved(struct rules_context *context, const struct rules_moved *moved)
 {
     for (uint16_t slot = 0; slot < context->world->head->player_capacity; slot++) {
@@ -166,6 +177,7 @@ static const struct rules probe = {
     .player_joined = probe_spawn,
     .player_left = probe_player_left,
     .shoot = probe_shoot,
+    .evades = probe_evades,
     .moved = probe_moved,
     .shots = probe_shots,
     .contacts = probe_contacts,
@@ -285,6 +297,7 @@ static inline void defaults(void)
     end_early = false;
     spawn_gap = 2.0F;
     shot_range = 0.0F;
+    evading_slot = ARB_NO_SLOT;
 }
 
 static inline void open_match(void)

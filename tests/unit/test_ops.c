@@ -181,6 +181,13 @@ static void open_folder(void)
                                                      .deaths = 4,
                                                      .deaths_by_nobody = 1};
     result.players[1] = (struct match_result_player){.player_id = UINT64_MAX, .name = "\xc3\xab"};
+    result.fairness = (struct match_fairness){.spared = 5, .max_rewind_ms = 500};
+    result.fairness.rewound_shots =
+        (struct match_histogram){.counts = {[10] = 3, [25] = 1}, .count = 4, .max_ms = 250};
+    result.fairness.cover_hits = (struct match_histogram){.counts = {1}, .count = 1};
+    result.views = (struct match_view_counts){.late = 3, .unseen = 4};
+    result.views.claims[MATCH_VIEW_HONOURED] = 9;
+    result.views.claims[MATCH_VIEW_TOO_OLD] = 2;
 }
 
 static void close_folder(void)
@@ -213,7 +220,14 @@ Test(ops_result, file_has_every_member_and_64_bits_as_strings)
         "\"deaths\":4,\"deaths_by_nobody\":1},\n"
         "{\"id\":\"18446744073709551615\",\"name\":\"\xc3\xab\",\"team\":0,\"score\":0,"
         "\"kills\":0,\"deaths\":0,\"deaths_by_nobody\":0}\n"
-        "],\"checksum\":\"0000000000000abc\"}\n");
+        "],\"lagcomp\":{\"max_rewind_ms\":500,\"bucket_ms\":10,\n"
+        "\"rewound_ms\":{\"count\":4,\"p50\":110,\"p90\":250,\"p99\":250,\"max\":250,"
+        "\"counts\":[0,0,0,0,0,0,0,0,0,0,3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]},\n"
+        "\"rewound_hit_ms\":{\"count\":0,\"p50\":0,\"p90\":0,\"p99\":0,\"max\":0,\"counts\":[]},\n"
+        "\"cover_hit_ms\":{\"count\":1,\"p50\":0,\"p90\":0,\"p99\":0,\"max\":0,\"counts\":[1]},\n"
+        "\"claims\":{\"honoured\":9,\"not_sent\":0,\"future\":0,\"too_old\":2,\"backward\":0,"
+        "\"rate\":0,\"unexpected\":0},\"late\":3,\"unseen\":4,\"spared\":5},"
+        "\"checksum\":\"0000000000000abc\"}\n");
     close_folder();
 }
 
@@ -225,7 +239,7 @@ Test(ops_result, replaces_the_old_file_and_leaves_no_other)
     cr_assert_eq(ops_result_write(path, &result, "m", error), ARB_OK);
     result.player_count = 0;
     cr_assert_eq(ops_result_write(path, &result, "m", error), ARB_OK);
-    cr_assert_not_null(strstr(content(), "\"players\":[],\"checksum\""));
+    cr_assert_not_null(strstr(content(), "\"players\":[],\"lagcomp\":{"));
     close_folder();
 }
 

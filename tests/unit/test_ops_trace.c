@@ -90,7 +90,7 @@ static void put_full(struct ops_trace *trace)
     }
     for (int i = 0; i < MATCH_SHOT_CANDIDATES; i++) {
         shot->candidates[i] = (struct match_shot_candidate){
-            {UINT16_MAX, UINT16_MAX}, ARB_NO_SLOT, UINT32_MAX, outline, outline};
+            {UINT16_MAX, UINT16_MAX}, ARB_NO_SLOT, true, UINT32_MAX, outline, outline};
     }
     ops_trace_commit(trace);
 }

@@ -205,6 +205,9 @@ Test(rewind_cover, whoever_is_in_cover_for_longer_than_the_grace_is_spared)
     cr_assert_eq(shot.hit_count, 0);
     cr_assert_eq(shot.spared, 1);
     cr_assert_eq(shot.reach, 50, "the ray goes on");
+    struct rewind_past past = {.view = {.from_tick = 100, .to_tick = 102}, .mercy = &mercy};
+    cr_assert(rewind_forgives(rewind_, &past, (struct arb_key){VICTIM, 1}));
+    cr_assert_not(rewind_forgives(rewind_, &past, (struct arb_key){VICTIM, 2}));
     mercy.origin = (struct arb_vec2){3, 8};
     cr_assert_eq(shoot_at_old_place(&mercy).hit_count, 1, "no cover from there");
 }

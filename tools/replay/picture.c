@@ -306,11 +306,13 @@ static void print_candidate(struct picture *picture, const struct shot *shot,
         }
     }
     const char *state = !candidate->rewound.there   ? "not seen by the shooter"
+                        : candidate->spared         ? "spared, by cover or an ability"
                         : !candidate->present.there ? "gone by now"
                                                     : "not hit";
-    row(picture, "#c8cacd", "near: player %lld (entity %lld.%lld), moved %.3f m: %s",
+    row(picture, "#c8cacd",
+        "near: player %lld (entity %lld.%lld), moved %.3f m, behind cover for %.0f ms: %s",
         (long long)candidate->slot, (long long)candidate->key.id,
-        (long long)candidate->key.generation, picture_moved(candidate), state);
+        (long long)candidate->key.generation, picture_moved(candidate), candidate->cover_ms, state);
 }
 
 static void print_legend(struct picture *picture, const struct shots_head *head,

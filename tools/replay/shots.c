@@ -79,6 +79,12 @@ static int64_t integer(struct reader *reader, const cJSON *node)
     return value;
 }
 
+static bool boolean(struct reader *reader, const cJSON *node)
+{
+    if (!reader->failed && node != NULL && !cJSON_IsBool(node)) fail(reader, node, "not a boolean");
+    return !reader->failed && cJSON_IsTrue(node);
+}
+
 static void text(struct reader *reader, const cJSON *node, char out[SHOT_NAME_BYTES])
 {
     if (reader->failed || node == NULL) return;
@@ -180,6 +186,7 @@ static void read_candidate(struct reader *reader, const cJSON *node,
     candidate->key = key(reader, member(reader, node, "key"));
     candidate->slot = integer(reader, member(reader, node, "slot"));
     candidate->cover_ms = distance(reader, member(reader, node, "cover_ms"));
+    candidate->spared = boolean(reader, member(reader, node, "spared"));
     read_outline(reader, member(reader, node, "present"), &candidate->present);
     read_outline(reader, member(reader, node, "rewound"), &candidate->rewound);
 }

@@ -77,6 +77,7 @@ struct shots_candidate {
     struct shots_key key;
     int64_t slot; /* -1: nobody's */
     double cover_ms;
+    bool spared; /* by cover or an ability, should a ray meet it */
     struct shots_outline present, rewound;
 };
 
