@@ -57,7 +57,7 @@ struct replicate_traffic {
     uint64_t own_bits; /* of it, before the first entity */
     struct replicate_kind_traffic {
         uint64_t unchanged, left_out, gone;
-        uint64_t updates, update_bits; /* records and codes */
+        uint64_t updates, update_bits; /* of their records */
         uint64_t enters, enter_bits;
     } kinds[ARB_KINDS_MAX];
 };

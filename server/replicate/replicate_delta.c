@@ -92,8 +92,16 @@ static void make(struct replicate *replicate, struct replicate_update *update, u
         arb_delta_record(&replicate->rule, &from, &to, &replicate->updates);
         ARB_ASSERT(!replicate->updates.full);
     }
-    *update = (struct replicate_update){replicate->stamp, (uint32_t)first,
-                                        (uint32_t)(replicate->updates.bit - first)};
+    size_t bits = replicate->updates.bit - first;
+    ARB_ASSERT(bits <= UINT16_MAX);
+    struct arb_delta_short made = arb_delta_shorten(replicate->config.schema, to.entity->kind,
+                                                    replicate->updates.bytes, first, bits);
+    *update = (struct replicate_update){.code = made.count > 0 ? made.bits : first,
+                                        .stamp = replicate->stamp,
+                                        .bits = (uint16_t)bits,
+                                        .short_bits = made.count};
+    /* A short one lives in its code; others may have the room. */
+    if (made.count > 0) arb_bits_write_undo(&replicate->updates, first);
 }
 
 static uint32_t age_of(const struct replicate *replicate, uint32_t ticks)
@@ -165,7 +173,7 @@ static void keep(struct stream *stream, struct arb_key key, uint32_t age)
 }
 
 /* Of an entity that the baseline has and that is still in view. False: it does not fit. */
-static bool renew(struct stream *stream, uint32_t index, const struct arb_held_entry *old)
+static inline bool renew(struct stream *stream, uint32_t index, const struct arb_held_entry *old)
 {
     struct replicate *replicate = stream->job->replicate;
     uint8_t kind = (uint8_t)replicate->spots[index].kind;
@@ -173,17 +181,15 @@ static bool renew(struct stream *stream, uint32_t index, const struct arb_held_e
     const struct replicate_update *update =
         replicate_update(replicate, index, stream->job->base_ticks + old->age);
     keep(stream, old->key, 0);
-    if (update->bits == 0) {
-        arb_delta_unchanged(&stream->writer, kind);
-        traffic->unchanged++;
-        return true;
-    }
-    size_t before = stream->writer.bits.bit;
-    bool fits = arb_delta_update(&stream->writer, kind, replicate->updates.bytes, update->first_bit,
-                                 update->bits);
+    bool fits = update->short_bits > 0
+                    ? arb_delta_say_short(&stream->writer, update->code, update->short_bits)
+                    : arb_delta_update(&stream->writer, kind, replicate->updates.bytes,
+                                       update->code, update->bits);
+    bool changed = update->bits > 0;
     stream->pass->spent += update->bits;
-    traffic->updates++;
-    traffic->update_bits += stream->writer.bits.bit - before;
+    traffic->unchanged += !changed;
+    traffic->updates += changed;
+    traffic->update_bits += update->bits;
     return fits;
 }
 

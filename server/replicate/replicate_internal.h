@@ -69,11 +69,13 @@ struct replicate_spot {
     uint32_t kind;
 };
 
-/* The update of one entity since one state of it, in replicate->updates. */
+/* The update of one entity since one state of it. */
 struct replicate_update {
-    uint32_t stamp; /* replicate->stamp when it was made; another: not made yet */
-    uint32_t first_bit;
-    uint32_t bits; /* 0: unchanged */
+    uint64_t code;      /* what arb_delta_say_short writes; a long one: its first bit in updates */
+    uint32_t stamp;     /* replicate->stamp when it was made; another: not made yet */
+    uint16_t bits;      /* of the record; 0: unchanged */
+    uint8_t short_bits; /* of the code; 0: it is a long one */
+    uint8_t reserved;
 };
 
 struct replicate_candidate {

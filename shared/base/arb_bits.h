@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct arb_bit_writer {
     uint8_t *bytes; /* caller's */
@@ -29,6 +30,24 @@ void arb_bits_write_begin(struct arb_bit_writer *writer, uint8_t *bytes, size_t 
 
 /* The low `bits` (0..64) of value; higher ones must be 0. */
 void arb_bits_write(struct arb_bit_writer *writer, uint64_t value, unsigned bits);
+
+/* The same for at most 56 bits, for the few places where a call is what costs. */
+static inline void arb_bits_write_short(struct arb_bit_writer *writer, uint64_t value,
+                                        unsigned bits)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    size_t first = writer->bit / 8;
+    if (!writer->full && writer->capacity_bits / 8 > first + 8) {
+        unsigned used = (unsigned)(writer->bit % 8);
+        uint8_t *at = writer->bytes + first;
+        uint64_t word = (at[0] & ((1U << used) - 1U)) | value << used;
+        memcpy(at, &word, sizeof word);
+        writer->bit += bits;
+        return;
+    }
+#endif
+    arb_bits_write(writer, value, bits);
+}
 
 /* Two's complement in `bits` (1..64). */
 void arb_bits_write_signed(struct arb_bit_writer *writer, int64_t value, unsigned bits);

@@ -53,26 +53,48 @@ size_t arb_delta_room(const struct arb_delta_writer *writer)
     return writer->bits.capacity_bits - writer->bits.bit - reserved;
 }
 
+/* Returns how many bits. */
+static unsigned code_of(const struct arb_schema *schema, uint8_t kind, enum said what,
+                        uint64_t *code)
+{
+    static const uint8_t codes[] = {1, 2, 4, 0}; /* 1; 0, 1; 0, 0, 1; 0, 0, 0 */
+    static const uint8_t bits[] = {1, 2, 3, 3};
+    unsigned rank = 0;
+    switch (what) {
+    case SAID_UPDATE:
+    case SAID_UNCHANGED:
+        rank = (what == SAID_UNCHANGED) == is_lying(schema, kind) ? 0 : 1;
+        break;
+    case SAID_LEFT_OUT:
+        rank = 2;
+        break;
+    case SAID_GONE:
+        rank = 3;
+        break;
+    }
+    *code = codes[rank];
+    return bits[rank];
+}
+
 static void say(struct arb_delta_writer *writer, uint8_t kind, enum said what)
 {
     ARB_ASSERT(writer->left > 0 && writer->entered == 0);
     writer->left--;
-    bool lying = is_lying(writer->schema, kind);
-    switch (what) {
-    case SAID_UPDATE:
-    case SAID_UNCHANGED:
-        if ((what == SAID_UNCHANGED) == lying) {
-            arb_bits_write(&writer->bits, 1, 1);
-        } else {
-            arb_bits_write(&writer->bits, 2, 2); /* 0, 1 */
-        }
-        break;
-    case SAID_LEFT_OUT:
-    case SAID_GONE:
-        arb_bits_write(&writer->bits, what == SAID_LEFT_OUT ? 4 : 0, 3); /* 0, 0, 1 or 0, 0, 0 */
-        break;
-    }
+    uint64_t code;
+    unsigned bits = code_of(writer->schema, kind, what, &code);
+    arb_bits_write(&writer->bits, code, bits);
     ARB_ASSERT(!writer->bits.full);
+}
+
+struct arb_delta_short arb_delta_shorten(const struct arb_schema *schema, uint8_t kind,
+                                         const uint8_t *bytes, size_t first_bit, size_t bits)
+{
+    uint64_t code;
+    unsigned count = code_of(schema, kind, bits > 0 ? SAID_UPDATE : SAID_UNCHANGED, &code);
+    if (bits + count > ARB_DELTA_SHORT_BITS) return (struct arb_delta_short){0, 0};
+    struct arb_bit_reader reader = {bytes, first_bit + bits, first_bit, false};
+    code |= arb_bits_read(&reader, (unsigned)bits) << count;
+    return (struct arb_delta_short){code, (uint8_t)(bits + count)};
 }
 
 void arb_delta_unchanged(struct arb_delta_writer *writer, uint8_t kind)

@@ -105,6 +105,29 @@ void arb_delta_gone(struct arb_delta_writer *writer, uint8_t kind);
 bool arb_delta_update(struct arb_delta_writer *writer, uint8_t kind, const uint8_t *bytes,
                       size_t first_bit, size_t bits);
 
+/* The same, made once and then said to many: the code of an update with its record, or of
+ * "unchanged" when there is none (bits 0). `count` 0: longer than ARB_DELTA_SHORT_BITS, then only
+ * arb_delta_update says it. */
+struct arb_delta_short {
+    uint64_t bits;
+    uint8_t count;
+};
+enum { ARB_DELTA_SHORT_BITS = 56 };
+struct arb_delta_short arb_delta_shorten(const struct arb_schema *schema, uint8_t kind,
+                                         const uint8_t *bytes, size_t first_bit, size_t bits);
+
+/* False: it does not fit, say something else of this entity. */
+static inline bool arb_delta_say_short(struct arb_delta_writer *writer, uint64_t bits,
+                                       unsigned count)
+{
+    /* What the others and the end are sure of; left is over 0 here. */
+    size_t reserved = (size_t)ARB_DELTA_CODE_BITS * (writer->left - 1) + 1;
+    if (writer->bits.bit + count + reserved > writer->bits.capacity_bits) return false;
+    writer->left--;
+    arb_bits_write_short(&writer->bits, bits, count);
+    return true;
+}
+
 /* Then those that the baseline lacks, ascending; an id of the baseline only when its entity was
  * said to be gone. The record is arb_entity_encode's. False: it does not fit, others may. */
 bool arb_delta_enter(struct arb_delta_writer *writer, struct arb_key key, const uint8_t *bytes,

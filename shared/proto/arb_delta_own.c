@@ -23,7 +23,9 @@ enum role { ROLE_PLAIN, ROLE_HEADING, ROLE_PLACE };
 
 static enum role role_of(const struct arb_field *row)
 {
-    if (strcmp(row->name, "x") == 0 || strcmp(row->name, "y") == 0) return ROLE_PLACE;
+    bool place = (row->name[0] == 'x' || row->name[0] == 'y') && row->name[1] == '\0';
+    if (place) return ROLE_PLACE;
+    if (row->name[0] != 'h') return ROLE_PLAIN;
     return strcmp(row->name, "heading") == 0 ? ROLE_HEADING : ROLE_PLAIN;
 }
 
@@ -111,17 +113,23 @@ static void write_float(struct arb_bit_writer *writer, const struct arb_delta_ru
     arb_step_write(writer, &arb_step_float, FLOAT_BITS, arb_fold((int32_t)step));
 }
 
+/* Equal bytes are equal integers. */
+static bool differs(const struct arb_field *row, const void *now, const void *base)
+{
+    static const uint8_t zeros[64];
+    ARB_ASSERT(base != NULL || row->size <= sizeof zeros);
+    const void *before = base != NULL ? (const uint8_t *)base + row->offset : zeros;
+    return memcmp((const uint8_t *)now + row->offset, before, row->size) != 0;
+}
+
 static void write_integers(struct arb_bit_writer *writer, const struct arb_field *row,
                            const void *now, const void *base)
 {
-    bool changed = false;
-    size_t elements = arb_field_elements(row);
-    for (size_t i = 0; i < elements; i++) {
-        ARB_ASSERT(arb_field_holds(row, load_number(now, row, i)));
-        changed = changed || load_number(now, row, i) != load_number(base, row, i);
-    }
+    bool changed = differs(row, now, base);
     arb_bits_write(writer, changed, 1);
+    size_t elements = arb_field_elements(row);
     for (size_t i = 0; i < elements && changed; i++) {
+        ARB_ASSERT(arb_field_holds(row, load_number(now, row, i)));
         int64_t step = load_number(now, row, i) - load_number(base, row, i);
         if (elements > 1) arb_bits_write(writer, step != 0, 1);
         if (step != 0) {
@@ -133,10 +141,7 @@ static void write_integers(struct arb_bit_writer *writer, const struct arb_field
 static bool integers_differ(const struct arb_fields *fields, const void *now, const void *base)
 {
     for (size_t r = 0; r < fields->count; r++) {
-        const struct arb_field *row = &fields->rows[r];
-        for (size_t i = 0; !is_float(row) && i < arb_field_elements(row); i++) {
-            if (load_number(now, row, i) != load_number(base, row, i)) return true;
-        }
+        if (!is_float(&fields->rows[r]) && differs(&fields->rows[r], now, base)) return true;
     }
     return false;
 }
