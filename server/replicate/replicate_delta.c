@@ -104,20 +104,26 @@ static void make(struct replicate *replicate, struct replicate_update *update, u
     if (made.count > 0) arb_bits_write_undo(&replicate->updates, first);
 }
 
-static uint32_t age_of(const struct replicate *replicate, uint32_t ticks)
+static inline uint32_t age_of(const struct replicate *replicate, uint32_t ticks)
 {
     ARB_ASSERT(ticks <= REPLICATE_AGES * replicate->config.interval_ticks);
     return replicate->age_of_ticks[ticks];
 }
 
-const struct replicate_update *replicate_update(struct replicate *replicate, uint32_t index,
-                                                uint32_t ticks)
+static inline const struct replicate_update *update_of(struct replicate *replicate, uint32_t index,
+                                                       uint32_t ticks)
 {
     uint32_t age = age_of(replicate, ticks);
     ARB_ASSERT(age > 0);
     struct replicate_update *update = &replicate->made[index * REPLICATE_AGES + age - 1];
     if (update->stamp != replicate->stamp) make(replicate, update, index, ticks);
     return update;
+}
+
+const struct replicate_update *replicate_update(struct replicate *replicate, uint32_t index,
+                                                uint32_t ticks)
+{
+    return update_of(replicate, index, ticks);
 }
 
 /* ---- the baseline ---- */
@@ -150,8 +156,12 @@ struct stream {
     const struct replicate_job *job;
     struct arb_delta_writer writer;
     struct replicate_pass *pass;
-    struct arb_held_entry *entry; /* the next one */
+    struct arb_held_entry *entry;       /* the next one */
+    uint64_t renewed[ARB_KINDS_MAX][2]; /* [0] unchanged, [1] updated: RENEWED_ONE each, and their
+                                           bits */
 };
+
+#define RENEWED_ONE (UINT64_C(1) << 32)
 
 static uint8_t kind_of_gone(const struct replicate_job *job, const struct arb_held_entry *entry)
 {
@@ -166,7 +176,7 @@ static void say_gone(struct stream *stream, const struct arb_held_entry *entry)
     stream->pass->traffic.kinds[kind].gone++;
 }
 
-static void keep(struct stream *stream, struct arb_key key, uint32_t age)
+static inline void keep(struct stream *stream, struct arb_key key, uint32_t age)
 {
     *stream->entry++ = (struct arb_held_entry){.key = key, .age = (uint16_t)age};
     if (age > stream->pass->oldest) stream->pass->oldest = age;
@@ -177,20 +187,27 @@ static inline bool renew(struct stream *stream, uint32_t index, const struct arb
 {
     struct replicate *replicate = stream->job->replicate;
     uint8_t kind = (uint8_t)replicate->spots[index].kind;
-    struct replicate_kind_traffic *traffic = &stream->pass->traffic.kinds[kind];
     const struct replicate_update *update =
-        replicate_update(replicate, index, stream->job->base_ticks + old->age);
+        update_of(replicate, index, stream->job->base_ticks + old->age);
     keep(stream, old->key, 0);
-    bool fits = update->short_bits > 0
-                    ? arb_delta_say_short(&stream->writer, update->code, update->short_bits)
-                    : arb_delta_update(&stream->writer, kind, replicate->updates.bytes,
-                                       update->code, update->bits);
-    bool changed = update->bits > 0;
-    stream->pass->spent += update->bits;
-    traffic->unchanged += !changed;
-    traffic->updates += changed;
-    traffic->update_bits += update->bits;
-    return fits;
+    stream->renewed[kind][update->bits > 0] += RENEWED_ONE | update->bits;
+    if (update->short_bits > 0) {
+        return arb_delta_say_short(&stream->writer, update->code, update->short_bits);
+    }
+    return arb_delta_update(&stream->writer, kind, replicate->updates.bytes, update->code,
+                            update->bits);
+}
+
+static void add_renewed(struct stream *stream)
+{
+    struct replicate_pass *pass = stream->pass;
+    for (uint32_t kind = 0; kind < ARB_KINDS_MAX; kind++) {
+        struct replicate_kind_traffic *traffic = &pass->traffic.kinds[kind];
+        traffic->unchanged = stream->renewed[kind][0] / RENEWED_ONE;
+        traffic->updates = stream->renewed[kind][1] / RENEWED_ONE;
+        traffic->update_bits = stream->renewed[kind][1] % RENEWED_ONE;
+        pass->spent += traffic->update_bits;
+    }
 }
 
 /* Its turn comes later, unless its state becomes too old by then. */
@@ -232,6 +249,11 @@ static bool enter_all(struct stream *stream, uint32_t count)
     return true;
 }
 
+static bool is_old(const struct replicate_job *job, const struct arb_held_entry *old)
+{
+    return age_of(job->replicate, job->base_ticks + old->age) >= REPLICATE_OLD_SNAPSHOTS;
+}
+
 /* Both lists ascend by key, so they are walked side by side. False: something does not fit. */
 static bool walk(struct stream *stream, const uint64_t *set, bool whole)
 {
@@ -249,9 +271,7 @@ static bool walk(struct stream *stream, const uint64_t *set, bool whole)
         bool chosen = replicate_bit(set, place);
         if (old < end && arb_key_order(old->key) == order) {
             /* Rates yield to an old state; the choice has thought of that itself. */
-            bool old_state =
-                whole && age_of(replicate, job->base_ticks + old->age) >= REPLICATE_OLD_SNAPSHOTS;
-            if (!chosen && !old_state) {
+            if (!chosen && !(whole && is_old(job, old))) {
                 leave_out(stream, index, old);
             } else if (!renew(stream, index, old)) {
                 return false;
@@ -281,6 +301,7 @@ bool replicate_encode(const struct replicate_job *job, const uint64_t *set, bool
     }
     pass->traffic.own_bits = stream.writer.bits.bit;
     if (!walk(&stream, set, whole)) return false;
+    add_renewed(&stream);
     pass->bytes = arb_delta_end(&stream.writer);
     pass->entity_count = (uint32_t)(stream.entry - replicate->entries);
     pass->traffic.stream_bits = stream.writer.bits.bit;
