@@ -102,7 +102,8 @@ void sim_protocol_client(struct sim_checks *checks, const struct sim_player *pla
 {
     struct sim_witness *witness = &checks->witnesses[player->index];
     const struct arbiter_statistics *statistics = &player->client->statistics;
-    uint64_t bad = statistics->bad_messages + statistics->bad_snapshots;
+    uint64_t bad =
+        statistics->bad_messages + statistics->bad_snapshots + statistics->snapshots_undecodable;
     if (bad != witness->bad) {
         sim_violated(checks, SIM_INVARIANT_protocol, "client %u refused %llu messages",
                      player->index, (unsigned long long)(bad - witness->bad));
