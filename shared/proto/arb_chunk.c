@@ -15,8 +15,6 @@ static const struct arb_field header_rows[] = {
         arb_snapshot_header, buffer_ticks, I8, 8, -128, 127,
         "worst lead of the inputs since the last snapshot, ticks; negative: late; 127: none came"),
     ARB_FIELD(arb_snapshot_header, control, U8, 8, 0, 255, "control number"),
-    ARB_FIELD(arb_snapshot_header, controlled, KEY, 32, 0, 0,
-              "entity this client controls; 0, 0: none"),
 };
 const struct arb_fields arb_snapshot_header_fields = ARB_FIELDS("SNAPSHOT", header_rows);
 
@@ -120,8 +118,8 @@ static bool same_group(const struct arb_snapshot_header *a, const struct arb_sna
 {
     return a->id == b->id && a->tick == b->tick && a->confirmed_tick == b->confirmed_tick &&
            a->last_sequence == b->last_sequence && a->buffer_ticks == b->buffer_ticks &&
-           a->control == b->control && arb_key_equal(a->controlled, b->controlled) &&
-           a->baseline == b->baseline && a->chunk_count == b->chunk_count;
+           a->control == b->control && a->baseline == b->baseline &&
+           a->chunk_count == b->chunk_count;
 }
 
 static bool is_stale(const struct arb_assembly *assembly, uint16_t id)

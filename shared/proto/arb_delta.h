@@ -72,7 +72,7 @@ enum {
      * say of each that it is unchanged, left out or gone. */
     ARB_DELTA_CODE_BITS = 3,
     /* Of an entity that enters, on top of its record (arb_entity_encode). */
-    ARB_DELTA_ENTER_BITS_MAX = 1 + ARB_SNAPSHOT_KEY_BITS_MAX,
+    ARB_DELTA_ENTER_BITS_MAX = 1 + ARB_KEY_BITS_MAX,
 };
 
 struct arb_delta_writer {

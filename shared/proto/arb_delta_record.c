@@ -221,12 +221,6 @@ static void write_cut(struct arb_bit_writer *writer, const struct arb_kind_field
                                 (int64_t)point.y - last.y};
 }
 
-static void write_value(struct arb_bit_writer *writer, const struct arb_kind_field *field,
-                        int32_t q)
-{
-    arb_bits_write(writer, (uint64_t)q & (((uint64_t)1 << field->bits) - 1), field->bits);
-}
-
 static void write_points(struct arb_bit_writer *writer, const struct arb_kind_field *field,
                          const struct arb_point *from, uint32_t from_count,
                          const struct arb_point *to, const struct change *change)
@@ -239,8 +233,8 @@ static void write_points(struct arb_bit_writer *writer, const struct arb_kind_fi
     if (change->others == 0) return;
     uint32_t first = change->added + change->kept;
     if (first == 0) {
-        write_value(writer, field, to[0].x);
-        write_value(writer, field, to[0].y);
+        arb_value_write(writer, field, to[0].x);
+        arb_value_write(writer, field, to[0].y);
         trail = trail_behind(field, to, 0);
     } else {
         trail = trail_behind(field, to, first - 1);

@@ -59,7 +59,6 @@ const struct arb_fields *const arb_proto_tables[] = {
     &arb_ping_fields,
     &arb_pong_fields,
     &arb_snapshot_header_fields,
-    &arb_own_part_fields,
     &arb_counts_fields,
     &arb_event_head_fields,
     &arb_event_player_fields,

@@ -238,14 +238,13 @@ struct arb_snapshot_header {
                             how many ticks before its own an input arrived; negative: late; 127: no
                             new input arrived since then */
     uint8_t control;     /* control number */
-    struct arb_key controlled; /* the entity this client controls, or none */
     uint8_t chunk_index, chunk_count;
     uint8_t baseline; /* ids back to the snapshot that the stream is a difference to; 0: none */
 };
 
 enum {
     /* Type and header of a chunk; with all confirmed and one chunk, as mostly, fewer. */
-    ARB_CHUNK_HEAD_BYTES_MAX = 18,
+    ARB_CHUNK_HEAD_BYTES_MAX = 14,
 };
 
 struct arb_chunk {
@@ -257,26 +256,18 @@ struct arb_chunk {
 size_t arb_chunk_encode(const struct arb_chunk *chunk, uint8_t *bytes, size_t capacity);
 enum arb_decode arb_chunk_decode(const uint8_t *bytes, size_t size, struct arb_chunk *out);
 
-/* The stream of a full snapshot: own part (when controlled), entity count, entities ascending by
- * key. */
+/* ---- pieces of a snapshot's stream (arb_delta.h) ---- */
+
+/* What its receiver's prediction begins with. */
 struct arb_own_part {
     uint32_t starved_ticks;   /* of this session, wraps at 2^16 on the wire */
     uint32_t outside_changes; /* changes of own state that its own step did not make, same */
     const void *own;          /* struct arb_own, coded by the mover's table */
 };
 
-/* Encodes entities[0..count) (indices into frame, ascending) and the own part (NULL: none). Returns
- * bytes used, 0 when it does not fit `capacity`; *fitted is how many entities went in when it did
- * not fit: the encoder stops at an entity boundary, so the first *fitted entities are a valid
+/* What an entity that enters costs is paid once per tick and shared by all clients: its record (all
+ * but the key, which is coded against the one before it) is encoded once and then copied into every
  * stream. */
-size_t arb_snapshot_encode(const struct arb_schema *schema, const struct arb_fields *own_fields,
-                           const struct arb_own_part *own, const struct arb_frame *frame,
-                           const uint32_t *entities, uint32_t count, uint8_t *bytes,
-                           size_t capacity, uint32_t *fitted);
-
-/* The same in pieces, so that what one entity costs is paid once per tick and shared by all
- * clients: its record (all but the key, which is coded against the entity before it) is encoded
- * once and then copied into every stream. */
 
 /* Appends the record of `entity`, an entity of `frame`. */
 void arb_entity_encode(const struct arb_schema *schema, const struct arb_frame *frame,
@@ -297,35 +288,7 @@ size_t arb_records_bytes_max(const struct arb_schema *schema, uint32_t entity_ca
 bool arb_records_encode(const struct arb_schema *schema, const struct arb_frame *frame,
                         struct arb_records *records);
 
-enum { ARB_SNAPSHOT_KEY_BITS_MAX = 36 }; /* of an entity in the stream, on top of its record */
-
-struct arb_snapshot_writer {
-    struct arb_bit_writer bits;
-    size_t count_bit; /* where the entity count stands */
-    uint32_t count;
-    struct arb_key last;
-};
-
-/* `own` NULL: no own part. */
-void arb_snapshot_begin(struct arb_snapshot_writer *writer, const struct arb_fields *own_fields,
-                        const struct arb_own_part *own, uint8_t *bytes, size_t capacity);
-/* Keys ascending, ids never twice. False: it did not fit, the stream is as before and others may be
- * tried. */
-bool arb_snapshot_add(struct arb_snapshot_writer *writer, struct arb_key key,
-                      const struct arb_records *records, uint32_t index);
-/* Bytes used; 0: not even the own part fitted. */
-size_t arb_snapshot_end(struct arb_snapshot_writer *writer);
-
-/* Decodes into `frame` (arrays of the caller with the given capacities) and *own (own->own points
- * to the caller's struct). *has_own tells whether there was an own part. All checks of
- * spec/replication.md "Chunks": every record decodes, no key twice, bodies whole, values in range.
- * frame->tick is left alone: the header has it;
- * so are members of own state without a row: zero it before. */
-enum arb_decode arb_snapshot_decode(const struct arb_schema *schema,
-                                    const struct arb_fields *own_fields, const uint8_t *bytes,
-                                    size_t size, struct arb_frame *frame, uint32_t entity_capacity,
-                                    uint32_t point_capacity, void *own,
-                                    struct arb_own_part *own_part, bool *has_own);
+enum { ARB_KEY_BITS_MAX = 36 }; /* of a key in the stream */
 
 /* ---- Chunk assembly (receiver) ---- */
 

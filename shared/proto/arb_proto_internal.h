@@ -90,7 +90,7 @@ bool arb_tick_widen16(uint16_t low, arb_tick near, arb_tick *out);
 
 /* Heads of the messages that are more than a table. */
 extern const struct arb_fields arb_welcome_fields, arb_part_fields, arb_snapshot_header_fields,
-    arb_own_part_fields, arb_event_head_fields;
+    arb_event_head_fields;
 
 #define X(value, name, suffix, text) extern const struct arb_fields arb_event_##suffix##_fields;
 ARB_EVENT_MAP(X)
@@ -102,6 +102,7 @@ ARB_EVENT_MAP(X)
 bool arb_fits(int64_t value, unsigned bits);
 /* Bits of the number of a kind. */
 unsigned arb_kind_bits(const struct arb_schema *schema);
+void arb_value_write(struct arb_bit_writer *writer, const struct arb_kind_field *field, int32_t q);
 int32_t arb_value_read(struct arb_bit_reader *reader, const struct arb_kind_field *field);
 
 /* A body's points one after the other, each against the straight continuation of the two before. */

@@ -161,6 +161,7 @@ class Page:
         self.refusals = {row[1]: int(row[0]) for row in _rows(self.text, "refusals")}
         self.events = {int(row[0]): row[1] for row in _rows(self.text, "events")}
         self.small = {row[0]: [int(bits) for bits in row[1:]] for row in _rows(self.text, "small values")}
+        self.steps = {row[0]: [int(bits) for bits in row[1:]] for row in _rows(self.text, "differences")}
 
     def table(self, name):
         return [Field(row) for row in _rows(self.text, name)]
@@ -374,44 +375,6 @@ def decode_chunk(message):
         raise Malformed("no payload")
     header.update(confirmed_tick=(header["tick"] - late) % 0x10000, chunk_index=index, chunk_count=last + 1)
     return header, message[-(data.left // 8):]
-
-
-def _read_body(data, point_field):
-    count = read_small(data, "point count")
-    points, step = [], (0, 0)
-    for number in range(count):
-        if number == 0:
-            points.append((point_field.read(data), point_field.read(data)))
-            continue
-        bits = (3, 8, 12, point_field.bits + 3)[data.get(2)]
-        step = (step[0] + data.signed(bits), step[1] + data.signed(bits))
-        points.append((points[-1][0] + step[0], points[-1][1] + step[1]))
-    return [(x * point_field.unit, y * point_field.unit) for x, y in points]
-
-
-def decode_snapshot(stream, mode, own_table=None):
-    """{"own": own part and own state or None, "entities": {(id, generation): fields in their units}}."""
-    data = Reader(stream)
-    kinds = PAGE.kinds(mode)
-    own = None
-    if data.get(1):
-        own = read_table(data, PAGE.table("OWN PART"))
-        own.update(read_table(data, own_table or PAGE.table(f"own {mode}")))
-    entities, last = {}, None
-    for _ in range(data.get(14)):
-        step, generation = read_small(data, "id step"), read_small(data, "generation")
-        if generation == 0 or (step == 0 and last is not None):
-            raise Malformed("key")
-        last = (last or 0) + step
-        name, fields, has_body = kinds[data.get((len(kinds) - 1).bit_length())]
-        entity = {"kind": name}
-        for field in fields:
-            entity[field.name] = field.read(data) * field.unit
-        if has_body:
-            entity["body"] = _read_body(data, next(field for field in fields if field.name == "x"))
-        entities[(last, generation)] = entity
-    data.end()
-    return {"own": own, "entities": entities}
 
 
 class Assembly:

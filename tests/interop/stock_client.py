@@ -4,9 +4,11 @@ import time
 
 import enet
 
+import arbiter_snapshot
 import arbiter_wire as wire
 
 LEAD_TICKS = 4
+KEPT_FRAMES = 64  # newest committed snapshots; the server's baselines are among them
 TURN = 65536
 
 
@@ -74,6 +76,7 @@ class Player(Connection):
         self.parts, self.assembly = wire.Parts(), wire.Assembly()
         self.welcome = self.header = self.snapshot = self.counts = None
         self.events, self.snapshot_ids = [], []
+        self.frames, self.baselines = {}, 0  # newest snapshots by id; how many came as a difference
         self.pings, self.offset, self.best_rtt, self.drawn = {}, None, math.inf, None
         self.sequence, self.tick, self.control = 0, None, 0
         self.waiting = []  # (sequence, control, input), not yet consumed
@@ -107,9 +110,19 @@ class Player(Connection):
         whole = self.assembly.add(header, payload)
         if whole is None:
             return
-        self.header, stream = whole
-        self.snapshot = wire.decode_snapshot(stream, self.welcome["mode"])
-        self.snapshot_ids.append(self.header["id"])
+        header, stream = whole
+        base = None
+        if header["baseline"]:
+            base = self.frames.get((header["id"] - header["baseline"]) % TURN)
+            if base is None:
+                raise AssertionError("the server names a baseline that was not acknowledged")
+        self.header = header
+        self.snapshot = arbiter_snapshot.decode_snapshot(stream, self.welcome["mode"], header["tick"], base,
+                                                         self.welcome["tick_rate"])
+        self.frames[header["id"]] = self.snapshot
+        self.frames = dict(list(self.frames.items())[-KEPT_FRAMES:])
+        self.baselines += base is not None
+        self.snapshot_ids.append(header["id"])
         self.control = self.header["control"]
         consumed = self.header["last_sequence"]
         self.waiting = [entry for entry in self.waiting if wire.Assembly.newer(entry[0] % TURN, consumed)]
@@ -212,4 +225,4 @@ class Player(Connection):
         return self.snapshot["own"] if self.snapshot else None
 
     def own_entity(self):
-        return self.snapshot["entities"].get(self.header["controlled"]) if self.snapshot else None
+        return self.snapshot["entities"].get(self.snapshot["controlled"]) if self.snapshot else None

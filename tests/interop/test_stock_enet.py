@@ -45,10 +45,10 @@ class StockEnet(unittest.TestCase):
         """Held for half a second, it goes that way or stands at a wall, and never against it; metres gone."""
         player.play(0.5)
         before = player.own()
-        generation = player.header["controlled"]
+        generation = player.snapshot["controlled"]
         player.play(0.5, move=move)
         after = player.own()
-        self.assertEqual(player.header["controlled"], generation, "still the same character")
+        self.assertEqual(player.snapshot["controlled"], generation, "still the same character")
         length = math.hypot(*move)
         gone = ((after["x"] - before["x"]) * move[0] + (after["y"] - before["y"]) * move[1]) / length
         self.assertGreater(gone, -0.1, f"moved against {move}")
@@ -61,6 +61,8 @@ class StockEnet(unittest.TestCase):
             welcome = player.welcome
             self.assertEqual((welcome["mode"], welcome["tick_rate"]), ("arena", 60))
             self.assertTrue(player.play_until(lambda: player.phase() == LIVE and player.own() is not None, 15))
+
+            self.assertTrue(player.play_until(lambda: player.baselines > 10, 5), "snapshots come as differences")
 
             # Its own entity, where its own state says.
             entity, own = player.own_entity(), player.own()

@@ -1,7 +1,9 @@
 """The Python codec, written from PROTOCOL.md, against the bytes of the C codec (tests/golden/proto_bytes.txt)."""
+import struct
 import unittest
 
 import arbiter_wire as wire
+from arbiter_snapshot import decode_snapshot, entity
 
 GOLDEN = {}
 for line in (wire.ROOT / "tests" / "golden" / "proto_bytes.txt").read_text(encoding="ascii").splitlines():
@@ -21,6 +23,39 @@ OWN = [field("x", "f32", "32", "-4096..4096"), field("vx", "f32", "32", "-65536.
        field("drift", "i32", "32", "-2147483648..2147483647")]
 PARAMETERS = [field("mover", "u8", "8", "0..2"), field("rate", "u16", "16", "20..128"),
               field("speed", "f32", "32", "0..1000"), field("rounds", "u16", "3 x 16", "0..65535")]
+
+
+TICK = 0xFFF8
+
+
+def base_of(entities):
+    """The samples' baseline, six ticks before."""
+    single = struct.unpack("<2f", struct.pack("<2f", 8.3, 1.5))
+    own = {"starved_ticks": 0xFFFE, "outside_changes": 0x7001, "x": -4096.0, "vx": single[0], "heading": single[1],
+           "magazine": [1, 1000, 511, 3], "lean": 15, "boost": 0, "push": -7, "drift": 1999999999}
+    return {"tick": TICK - 6, "own": own, "controlled": (3, 1), "entities": entities}
+
+
+def arena_base():
+    standing = [1, 2, 3, 4, 5, 6, 7, 8, 1, 10]
+    return base_of({
+        (0, 1): entity("arena", 0, [1024, 15, -2097000, 2097151, -300, 8191, 65000, 1023, 3, 254], age=5),
+        (1, 0xFFFF): entity("arena", 0, standing),
+        (2, 7): entity("arena", 0, [0] * 10, age=1),
+        (4, 1): entity("arena", 0, standing, age=2),
+        (0xFFFF, 300): entity("arena", 1, [0] * 4),
+    })
+
+
+def serpent_base():
+    body = [(256, -512), (0, -512), (-250, -490), (-420, -310)]
+    return base_of({
+        (7, 2): entity("serpent", 0, [3, 400, -510, 16000, 0, 65534, 4], body),
+        (8, 2): entity("serpent", 0, [0, 8, 0, 0, 0, 0, 0], age=3),
+        (300, 69): entity("serpent", 1, [0, 0, 0]),
+        (301, 1): entity("serpent", 1, [5, 0, 0]),
+        (302, 1): entity("serpent", 1, [6, 0, 0], age=9),
+    })
 
 
 class Tables(unittest.TestCase):
@@ -135,33 +170,67 @@ class Snapshots(unittest.TestCase):
     def test_chunk(self):
         header, payload = wire.decode_chunk(GOLDEN["chunk"])
         self.assertEqual(header, {"id": 0xFFF0, "tick": 0x1002, "confirmed_tick": 0x1001, "last_sequence": 0x8000,
-                                  "buffer_ticks": -3, "control": 200, "controlled": (42, 3), "chunk_index": 62,
+                                  "buffer_ticks": -3, "control": 200, "chunk_index": 62,
                                   "chunk_count": 64, "baseline": 63})
         self.assertEqual(payload, bytes([0x00, 0xFF, 0x10, 0x80, 0x07]))
 
-    def test_arena(self):
-        snapshot = wire.decode_snapshot(GOLDEN["arena"], "arena", OWN)
+    def check_own(self, snapshot):
         own = snapshot["own"]
         self.assertEqual((own["starved_ticks"], own["outside_changes"]), (0xFFFF, 0x8001))
+        single = struct.unpack("<3f", struct.pack("<3f", -4095.9, 7.3, 3.1))
+        self.assertEqual((own["x"], own["vx"], own["heading"]), single)
         self.assertEqual(own["magazine"], [1, 1000, 512, 3])
         self.assertEqual((own["lean"], own["boost"], own["push"], own["drift"]), (-16, 1, -32768, 2000000000))
-        self.assertEqual(list(snapshot["entities"]), [(0, 1), (1, 0xFFFF), (0xFFFF, 300)])
-        first = snapshot["entities"][(0, 1)]
-        self.assertEqual((first["kind"], first["owner"], first["team"]), ("character", 1024, 15))
+
+    def check_characters(self, entities):
+        first = entities[(0, 1)]
+        self.assertEqual((first["kind"], first["owner"], first["team"], first["age"]), ("character", 1024, 15, 0))
         self.assertEqual((first["x"], first["y"]), (-4096.0, 2097151 / 512))
         self.assertEqual((first["vx"], first["vy"]), (-128.0, 8191 / 64))
-        pickup = snapshot["entities"][(0xFFFF, 300)]
+        self.assertEqual(list(first["q"].values())[6:], [65535, 1023, 3, 255])
+        self.assertEqual(list(entities[(1, 0xFFFF)]["q"].values()), [1, 2, 3, 4, 5, 6, 7, 8, 1, 10])
+        pickup = entities[(0xFFFF, 300)]
         self.assertEqual((pickup["kind"], pickup["type"], pickup["value"]), ("pickup", 2, 1023))
         self.assertAlmostEqual(pickup["x"], -1 / 512)
 
-    def test_serpent(self):
-        snapshot = wire.decode_snapshot(GOLDEN["serpent"], "serpent", OWN)
-        self.assertIsNone(snapshot["own"])
+    def test_arena(self):
+        snapshot = decode_snapshot(GOLDEN["arena"], "arena", TICK, own_table=OWN)
+        self.check_own(snapshot)
+        self.assertEqual(snapshot["controlled"], (0xFFFF, 0x8001))
+        self.assertEqual(list(snapshot["entities"]), [(0, 1), (1, 0xFFFF), (0xFFFF, 300)])
+        self.check_characters(snapshot["entities"])
+
+    def test_arena_against_a_baseline(self):
+        snapshot = decode_snapshot(GOLDEN["arena_delta"], "arena", TICK, arena_base(), own_table=OWN)
+        self.check_own(snapshot)
+        self.assertEqual(snapshot["controlled"], (0xFFFF, 0x8001))
+        self.assertEqual(list(snapshot["entities"]), [(0, 1), (1, 0xFFFF), (3, 1), (4, 1), (0xFFFF, 300)])
+        self.check_characters(snapshot["entities"])
+        self.assertEqual(snapshot["entities"][(3, 1)]["q"], snapshot["entities"][(0, 1)]["q"])
+        self.assertEqual(snapshot["entities"][(4, 1)]["age"], 8, "left out")
+
+    def check_serpents(self, entities):
         body = [(512, -512), (256, -512), (0, -512), (-250, -490), (-400, -300), (-1400, 900),
                 (2097151, -2097152), (-2097152, 2097151)]
-        self.assertEqual(snapshot["entities"][(7, 2)]["body"], [(x / 512, y / 512) for x, y in body])
-        self.assertEqual(snapshot["entities"][(8, 2)]["body"], [])
-        self.assertEqual(snapshot["entities"][(300, 70)]["value"], 255)
+        self.assertEqual(entities[(7, 2)]["body"], [(x / 512, y / 512) for x, y in body])
+        self.assertEqual(list(entities[(7, 2)]["q"].values()), [3, 512, -512, 16384, 1, 65535, 4])
+        self.assertEqual(entities[(8, 2)]["body"], [])
+        self.assertEqual(entities[(300, 70)]["value"], 255)
+
+    def test_serpent(self):
+        snapshot = decode_snapshot(GOLDEN["serpent"], "serpent", TICK, own_table=OWN)
+        self.assertIsNone(snapshot["own"])
+        self.assertEqual(snapshot["controlled"], (3, 1))
+        self.check_serpents(snapshot["entities"])
+
+    def test_serpent_against_a_baseline(self):
+        snapshot = decode_snapshot(GOLDEN["serpent_delta"], "serpent", TICK, serpent_base(), own_table=OWN)
+        self.assertIsNone(snapshot["own"])
+        self.assertEqual(snapshot["controlled"], (3, 1))
+        self.assertEqual(list(snapshot["entities"]), [(7, 2), (8, 2), (300, 70), (301, 1), (302, 1)])
+        self.check_serpents(snapshot["entities"])
+        self.assertEqual(snapshot["entities"][(8, 2)]["x"], 9 / 512)
+        self.assertEqual([snapshot["entities"][(i, 1)]["age"] for i in (301, 302)], [0, 15])
 
     def test_chunks_assemble_as_the_page_says(self):
         def head(snapshot, index, count=3, **more):

@@ -206,8 +206,17 @@ static bool part_equal(const struct proto_decoded *a, const struct proto_decoded
 
 static void chunk_fill(struct proto_decoded *out)
 {
-    out->chunk = (struct arb_chunk){
-        {0xFFF0, 0x1002, 0x1001, 0x8000, -3, 200, {42, 3}, 62, 64, 63}, payload, sizeof payload};
+    out->chunk = (struct arb_chunk){{.id = 0xFFF0,
+                                     .tick = 0x1002,
+                                     .confirmed_tick = 0x1001,
+                                     .last_sequence = 0x8000,
+                                     .buffer_ticks = -3,
+                                     .control = 200,
+                                     .chunk_index = 62,
+                                     .chunk_count = 64,
+                                     .baseline = 63},
+                                    payload,
+                                    sizeof payload};
 }
 
 static size_t chunk_encode(const struct proto_decoded *message, uint8_t *bytes, size_t capacity)
@@ -226,9 +235,9 @@ static bool chunk_equal(const struct proto_decoded *a, const struct proto_decode
     const struct arb_snapshot_header *q = &b->chunk.header;
     return p->id == q->id && p->tick == q->tick && p->confirmed_tick == q->confirmed_tick &&
            p->last_sequence == q->last_sequence && p->buffer_ticks == q->buffer_ticks &&
-           p->control == q->control && arb_key_equal(p->controlled, q->controlled) &&
-           p->chunk_index == q->chunk_index && p->chunk_count == q->chunk_count &&
-           p->baseline == q->baseline && a->chunk.payload_bytes == b->chunk.payload_bytes &&
+           p->control == q->control && p->chunk_index == q->chunk_index &&
+           p->chunk_count == q->chunk_count && p->baseline == q->baseline &&
+           a->chunk.payload_bytes == b->chunk.payload_bytes &&
            memcmp(a->chunk.payload, b->chunk.payload, a->chunk.payload_bytes) == 0;
 }
 
@@ -377,6 +386,72 @@ static bool welcome_equal(const struct proto_decoded *a, const struct proto_deco
 
 /* ---- snapshot streams ---- */
 
+/* The baseline of the streams that have one; its first states are old ones. */
+struct baseline {
+    struct arb_frame frame;
+    struct arb_published entities[8];
+    struct arb_point points[16];
+    struct arb_held_entry entries[8];
+    struct proto_sample_own own;
+    struct arb_own_part part;
+    struct arb_delta_base base;
+};
+
+static struct arb_published *add_known(struct baseline *known, struct arb_key key, uint8_t kind,
+                                       uint16_t age)
+{
+    struct arb_published *entity = &known->entities[known->frame.entity_count];
+    *entity = (struct arb_published){.key = key, .kind = kind};
+    known->entries[known->frame.entity_count++] = (struct arb_held_entry){.key = key, .age = age};
+    return entity;
+}
+
+static void known_start(struct baseline *known)
+{
+    memset(known, 0, sizeof *known);
+    known->frame = (struct arb_frame){.entities = known->entities, .points = known->points};
+    known->own =
+        (struct proto_sample_own){-4096.0F, 8.3F, 1.5F, {1, 1000, 511, 3}, 15, 0, -7, 1999999999};
+    known->part = (struct arb_own_part){0xFFFE, 0x7001, &known->own};
+    known->base = (struct arb_delta_base){
+        PROTO_SAMPLE_NEAR_TICK - 6, &known->frame, known->entries, {3, 1}, &known->part};
+}
+
+static const struct arb_delta_base *arena_base(void)
+{
+    static struct baseline known;
+    known_start(&known);
+    static const int32_t moving[] = {1024, 15, -2097000, 2097151, -300, 8191, 65000, 1023, 3, 254};
+    memcpy(add_known(&known, (struct arb_key){0, 1}, ARB_ARENA_CHARACTER, 5)->q, moving,
+           sizeof moving);
+    static const int32_t standing[] = {1, 2, 3, 4, 5, 6, 7, 8, 1, 10};
+    memcpy(add_known(&known, (struct arb_key){1, 0xFFFF}, ARB_ARENA_CHARACTER, 0)->q, standing,
+           sizeof standing);
+    add_known(&known, (struct arb_key){2, 7}, ARB_ARENA_CHARACTER, 1);
+    memcpy(add_known(&known, (struct arb_key){4, 1}, ARB_ARENA_CHARACTER, 2)->q, standing,
+           sizeof standing);
+    add_known(&known, (struct arb_key){0xFFFF, 300}, ARB_ARENA_PICKUP, 0);
+    return &known.base;
+}
+
+static const struct arb_delta_base *serpent_base(void)
+{
+    static struct baseline known;
+    known_start(&known);
+    struct arb_published *head = add_known(&known, (struct arb_key){7, 2}, ARB_SERPENT_HEAD, 0);
+    memcpy(head->q, (int32_t[]){3, 400, -510, 16000, 0, 65534, 4},
+           ARB_HEAD_FIELDS * sizeof head->q[0]);
+    static const struct arb_point body[] = {{256, -512}, {0, -512}, {-250, -490}, {-420, -310}};
+    memcpy(known.points, body, sizeof body);
+    head->body_count = sizeof body / sizeof body[0];
+    known.frame.point_count = head->body_count;
+    add_known(&known, (struct arb_key){8, 2}, ARB_SERPENT_HEAD, 3)->q[ARB_HEAD_X] = 8;
+    add_known(&known, (struct arb_key){300, 69}, ARB_SERPENT_FOOD, 0);
+    add_known(&known, (struct arb_key){301, 1}, ARB_SERPENT_FOOD, 0)->q[ARB_FOOD_VALUE] = 5;
+    add_known(&known, (struct arb_key){302, 1}, ARB_SERPENT_FOOD, 9)->q[ARB_FOOD_VALUE] = 6;
+    return &known.base;
+}
+
 static void own_fill(struct proto_decoded *out)
 {
     out->own = (struct proto_sample_own){-4095.9F, 7.3F, 3.1F,   {1, 1000, 512, 3},
@@ -385,12 +460,14 @@ static void own_fill(struct proto_decoded *out)
     out->has_own = true;
 }
 
-static struct arb_published *add_entity(struct proto_decoded *out, struct arb_key key, uint8_t kind)
+static struct arb_published *add_entity(struct proto_decoded *out, struct arb_key key, uint8_t kind,
+                                        uint16_t age)
 {
-    struct arb_published *entity = &out->entities[out->frame.entity_count++];
+    struct arb_published *entity = &out->entities[out->frame.entity_count];
     memset(entity, 0, sizeof *entity);
     entity->key = key;
     entity->kind = kind;
+    out->entries[out->frame.entity_count++] = (struct arb_held_entry){.key = key, .age = age};
     return entity;
 }
 
@@ -399,25 +476,40 @@ static void frame_start(struct proto_decoded *out)
     out->frame = (struct arb_frame){.tick = 77, .entities = out->entities, .points = out->points};
     out->has_own = false;
     out->own_part = (struct arb_own_part){0, 0, &out->own};
+    out->controlled = (struct arb_key){3, 1};
 }
 
 static void arena_fill(struct proto_decoded *out)
 {
     frame_start(out);
     own_fill(out);
-    struct arb_published *a = add_entity(out, (struct arb_key){0, 1}, ARB_ARENA_CHARACTER);
+    out->controlled = (struct arb_key){0xFFFF, 0x8001};
+    struct arb_published *a = add_entity(out, (struct arb_key){0, 1}, ARB_ARENA_CHARACTER, 0);
     memcpy(a->q, (int32_t[]){1024, 15, -2097152, 2097151, -8192, 8191, 65535, 1023, 3, 255},
            ARB_CHARACTER_FIELDS * sizeof a->q[0]);
-    struct arb_published *b = add_entity(out, (struct arb_key){1, 0xFFFF}, ARB_ARENA_CHARACTER);
+    struct arb_published *b = add_entity(out, (struct arb_key){1, 0xFFFF}, ARB_ARENA_CHARACTER, 0);
     memcpy(b->q, (int32_t[]){1, 2, 3, 4, 5, 6, 7, 8, 1, 10}, ARB_CHARACTER_FIELDS * sizeof b->q[0]);
-    struct arb_published *c = add_entity(out, (struct arb_key){0xFFFF, 300}, ARB_ARENA_PICKUP);
+    struct arb_published *c = add_entity(out, (struct arb_key){0xFFFF, 300}, ARB_ARENA_PICKUP, 0);
     memcpy(c->q, (int32_t[]){2, 1023, -1, 1}, ARB_PICKUP_FIELDS * sizeof c->q[0]);
+}
+
+/* Updated, unchanged, gone, entered, left out, and a pickup that changed. */
+static void arena_delta_fill(struct proto_decoded *out)
+{
+    arena_fill(out);
+    struct arb_published pickup = out->entities[--out->frame.entity_count];
+    struct arb_published *entered = add_entity(out, (struct arb_key){3, 1}, ARB_ARENA_CHARACTER, 0);
+    memcpy(entered->q, out->entities[0].q, sizeof entered->q);
+    struct arb_published *left_out =
+        add_entity(out, (struct arb_key){4, 1}, ARB_ARENA_CHARACTER, 8);
+    memcpy(left_out->q, out->entities[1].q, sizeof left_out->q);
+    *add_entity(out, pickup.key, pickup.kind, 0) = pickup;
 }
 
 static void serpent_fill(struct proto_decoded *out)
 {
     frame_start(out);
-    struct arb_published *head = add_entity(out, (struct arb_key){7, 2}, ARB_SERPENT_HEAD);
+    struct arb_published *head = add_entity(out, (struct arb_key){7, 2}, ARB_SERPENT_HEAD, 0);
     memcpy(head->q, (int32_t[]){3, 512, -512, 16384, 1, 65535, 4},
            ARB_HEAD_FIELDS * sizeof head->q[0]);
     /* Straight, a bend, a jump from one end of the world to the other: every width of a step. */
@@ -426,55 +518,131 @@ static void serpent_fill(struct proto_decoded *out)
                                             {2097151, -2097152}, {-2097152, 2097151}};
     head->body_count = sizeof body / sizeof body[0];
     memcpy(out->points, body, sizeof body);
-    struct arb_published *bare = add_entity(out, (struct arb_key){8, 2}, ARB_SERPENT_HEAD);
+    struct arb_published *bare = add_entity(out, (struct arb_key){8, 2}, ARB_SERPENT_HEAD, 0);
     bare->q[ARB_HEAD_X] = 9;
     bare->body_first = head->body_count;
-    struct arb_published *food = add_entity(out, (struct arb_key){300, 70}, ARB_SERPENT_FOOD);
+    struct arb_published *food = add_entity(out, (struct arb_key){300, 70}, ARB_SERPENT_FOOD, 0);
     memcpy(food->q, (int32_t[]){255, 1, -1}, ARB_FOOD_FIELDS * sizeof food->q[0]);
     out->frame.point_count = head->body_count;
 }
 
-static size_t stream_encode(const struct arb_schema *schema, const struct proto_decoded *message,
-                            uint8_t *bytes, size_t capacity)
+/* Of the baseline's foods the first is gone for another of its id, one stays, one is left out. */
+static void serpent_delta_fill(struct proto_decoded *out)
 {
-    uint32_t entities[PROTO_SAMPLE_ENTITIES_MAX];
-    for (uint32_t i = 0; i < message->frame.entity_count; i++) {
-        entities[i] = i;
-    }
-    uint32_t fitted = 0;
-    return arb_snapshot_encode(schema, &proto_sample_own_fields,
-                               message->has_own ? &message->own_part : NULL, &message->frame,
-                               entities, message->frame.entity_count, bytes, capacity, &fitted);
+    serpent_fill(out);
+    add_entity(out, (struct arb_key){301, 1}, ARB_SERPENT_FOOD, 0)->q[ARB_FOOD_VALUE] = 5;
+    add_entity(out, (struct arb_key){302, 1}, ARB_SERPENT_FOOD, 15)->q[ARB_FOOD_VALUE] = 6;
 }
 
-static enum arb_decode stream_decode(const struct arb_schema *schema, const uint8_t *bytes,
+static struct arb_delta_rule rule_of(const struct arb_schema *schema)
+{
+    return (struct arb_delta_rule){schema, &proto_sample_own_fields, PROTO_SAMPLE_TICK_RATE};
+}
+
+/* The same entity in what is sent; NULL: gone, or another one with its key. */
+static const struct arb_published *still_there(const struct arb_frame *frame,
+                                               const struct arb_published *known)
+{
+    const struct arb_published *entity = arb_frame_find(frame, known->key);
+    return entity != NULL && entity->kind == known->kind ? entity : NULL;
+}
+
+static bool say_known(struct arb_delta_writer *writer, const struct arb_delta_rule *rule,
+                      const struct arb_delta_base *base, uint32_t i,
+                      const struct proto_decoded *message)
+{
+    const struct arb_published *known = &base->frame->entities[i];
+    const struct arb_published *now = still_there(&message->frame, known);
+    if (now == NULL) {
+        arb_delta_gone(writer, known->kind);
+        return true;
+    }
+    if (message->entries[now - message->entities].age > 0) {
+        arb_delta_left_out(writer, known->kind);
+        return true;
+    }
+    uint8_t record[PROTO_SAMPLE_BYTES_MAX];
+    struct arb_bit_writer bits;
+    arb_bits_write_begin(&bits, record, sizeof record);
+    struct arb_delta_state from = {known, base->frame->points, base->tick - base->entries[i].age};
+    struct arb_delta_state to = {now, message->points, PROTO_SAMPLE_NEAR_TICK};
+    if (!arb_delta_record(rule, &from, &to, &bits)) {
+        arb_delta_unchanged(writer, known->kind);
+        return true;
+    }
+    return arb_delta_update(writer, known->kind, record, 0, bits.bit);
+}
+
+static bool is_known(const struct arb_delta_base *base, const struct arb_published *entity)
+{
+    const struct arb_published *known =
+        base != NULL ? arb_frame_find(base->frame, entity->key) : NULL;
+    return known != NULL && known->kind == entity->kind;
+}
+
+static size_t stream_encode(const struct arb_schema *schema, const struct arb_delta_base *base,
+                            const struct proto_decoded *message, uint8_t *bytes, size_t capacity)
+{
+    struct arb_delta_rule rule = rule_of(schema);
+    struct arb_delta_head head = {message->controlled,
+                                  message->has_own ? &message->own_part : NULL};
+    struct arb_delta_head before = {ARB_KEY_NONE, NULL};
+    if (base != NULL) before = (struct arb_delta_head){base->controlled, base->own};
+    struct arb_delta_writer writer;
+    uint32_t known = base != NULL ? base->frame->entity_count : 0;
+    uint32_t ticks = base != NULL ? (uint32_t)(PROTO_SAMPLE_NEAR_TICK - base->tick) : 0;
+    bool good = arb_delta_begin(&writer, &rule, &head, base != NULL ? &before : NULL, ticks, known,
+                                bytes, capacity);
+    for (uint32_t i = 0; i < known && good; i++) {
+        good = say_known(&writer, &rule, base, i, message);
+    }
+    for (uint32_t i = 0; i < message->frame.entity_count && good; i++) {
+        const struct arb_published *entity = &message->entities[i];
+        if (is_known(base, entity)) continue;
+        uint8_t record[PROTO_SAMPLE_BYTES_MAX];
+        struct arb_bit_writer bits;
+        arb_bits_write_begin(&bits, record, sizeof record);
+        arb_entity_encode(schema, &message->frame, entity, &bits);
+        good = arb_delta_enter(&writer, entity->key, record, 0, bits.bit);
+    }
+    return good ? arb_delta_end(&writer) : 0;
+}
+
+static enum arb_decode stream_decode(const struct arb_schema *schema,
+                                     const struct arb_delta_base *base, const uint8_t *bytes,
                                      size_t size, struct proto_decoded *out)
 {
+    struct arb_delta_rule rule = rule_of(schema);
     out->frame = (struct arb_frame){.entities = out->entities, .points = out->points};
-    return arb_snapshot_decode(schema, &proto_sample_own_fields, bytes, size, &out->frame,
-                               PROTO_SAMPLE_ENTITIES_MAX, PROTO_SAMPLE_POINTS_MAX, &out->own,
-                               &out->own_part, &out->has_own);
+    struct arb_delta_out into = {.frame = &out->frame,
+                                 .entries = out->entries,
+                                 .entity_capacity = PROTO_SAMPLE_ENTITIES_MAX,
+                                 .point_capacity = PROTO_SAMPLE_POINTS_MAX,
+                                 .own = &out->own};
+    enum arb_decode reason =
+        arb_delta_decode(&rule, bytes, size, PROTO_SAMPLE_NEAR_TICK, base, &into);
+    out->own_part = into.own_part;
+    out->has_own = into.has_own;
+    out->controlled = into.controlled;
+    return reason;
 }
 
-static size_t arena_encode(const struct proto_decoded *message, uint8_t *bytes, size_t capacity)
-{
-    return stream_encode(&arb_schema_arena, message, bytes, capacity);
-}
+#define STREAM(name, schema, base)                                                                 \
+    static size_t name##_encode(const struct proto_decoded *message, uint8_t *bytes,               \
+                                size_t capacity)                                                   \
+    {                                                                                              \
+        return stream_encode(schema, base, message, bytes, capacity);                              \
+    }                                                                                              \
+    static enum arb_decode name##_decode(const uint8_t *bytes, size_t size,                        \
+                                         struct proto_decoded *out)                                \
+    {                                                                                              \
+        return stream_decode(schema, base, bytes, size, out);                                      \
+    }
 
-static enum arb_decode arena_decode(const uint8_t *bytes, size_t size, struct proto_decoded *out)
-{
-    return stream_decode(&arb_schema_arena, bytes, size, out);
-}
-
-static size_t serpent_encode(const struct proto_decoded *message, uint8_t *bytes, size_t capacity)
-{
-    return stream_encode(&arb_schema_serpent, message, bytes, capacity);
-}
-
-static enum arb_decode serpent_decode(const uint8_t *bytes, size_t size, struct proto_decoded *out)
-{
-    return stream_decode(&arb_schema_serpent, bytes, size, out);
-}
+STREAM(arena, &arb_schema_arena, NULL)
+STREAM(arena_delta, &arb_schema_arena, arena_base())
+STREAM(serpent, &arb_schema_serpent, NULL)
+STREAM(serpent_delta, &arb_schema_serpent, serpent_base())
 
 static bool own_equal(const struct proto_sample_own *a, const struct proto_sample_own *b)
 {
@@ -488,7 +656,8 @@ static bool entity_equal(const struct proto_decoded *a, const struct proto_decod
 {
     const struct arb_published *p = &a->entities[i];
     const struct arb_published *q = &b->entities[i];
-    return arb_key_equal(p->key, q->key) && p->kind == q->kind && p->body_count == q->body_count &&
+    return arb_key_equal(p->key, q->key) && p->kind == q->kind &&
+           a->entries[i].age == b->entries[i].age && p->body_count == q->body_count &&
            memcmp(p->q, q->q, sizeof p->q) == 0 &&
            memcmp(a->points + p->body_first, b->points + q->body_first,
                   p->body_count * sizeof *a->points) == 0;
@@ -496,7 +665,8 @@ static bool entity_equal(const struct proto_decoded *a, const struct proto_decod
 
 static bool stream_equal(const struct proto_decoded *a, const struct proto_decoded *b)
 {
-    if (a->has_own != b->has_own || a->frame.entity_count != b->frame.entity_count) {
+    if (a->has_own != b->has_own || !arb_key_equal(a->controlled, b->controlled) ||
+        a->frame.entity_count != b->frame.entity_count) {
         return false;
     }
     bool same = !a->has_own || (a->own_part.starved_ticks == b->own_part.starved_ticks &&
@@ -514,15 +684,26 @@ static bool stream_equal(const struct proto_decoded *a, const struct proto_decod
     }
 
 const struct proto_sample proto_samples[] = {
-    SAMPLE(hello, hello, hello),        SAMPLE(refused, refused, refused),
-    SAMPLE(welcome, welcome, welcome),  SAMPLE(part, part, part),
-    SAMPLE(ping, ping, ping),           SAMPLE(pong, pong, pong),
-    SAMPLE(bare_ack, input, input),     SAMPLE(input, input, input),
-    SAMPLE(chunk, chunk, chunk),        SAMPLE(arena, arena, stream),
-    SAMPLE(serpent, serpent, stream),   SAMPLE(counts, counts, counts),
-    SAMPLE(event_player, event, event), SAMPLE(event_rebind, event, event),
-    SAMPLE(event_death, event, event),  SAMPLE(event_hit, event, event),
-    SAMPLE(event_score, event, event),  SAMPLE(event_phase, event, event),
+    SAMPLE(hello, hello, hello),
+    SAMPLE(refused, refused, refused),
+    SAMPLE(welcome, welcome, welcome),
+    SAMPLE(part, part, part),
+    SAMPLE(ping, ping, ping),
+    SAMPLE(pong, pong, pong),
+    SAMPLE(bare_ack, input, input),
+    SAMPLE(input, input, input),
+    SAMPLE(chunk, chunk, chunk),
+    SAMPLE(arena, arena, stream),
+    SAMPLE(arena_delta, arena_delta, stream),
+    SAMPLE(serpent, serpent, stream),
+    SAMPLE(serpent_delta, serpent_delta, stream),
+    SAMPLE(counts, counts, counts),
+    SAMPLE(event_player, event, event),
+    SAMPLE(event_rebind, event, event),
+    SAMPLE(event_death, event, event),
+    SAMPLE(event_hit, event, event),
+    SAMPLE(event_score, event, event),
+    SAMPLE(event_phase, event, event),
     SAMPLE(event_result, event, event),
 };
 const size_t proto_sample_count = sizeof proto_samples / sizeof proto_samples[0];

@@ -5,7 +5,7 @@
 #ifndef PROTO_SAMPLES_H
 #define PROTO_SAMPLES_H
 
-#include "shared/proto/arb_proto.h"
+#include "shared/proto/arb_delta.h"
 
 enum {
     PROTO_SAMPLE_BYTES_MAX = 4096, /* encoded */
@@ -36,7 +36,9 @@ struct proto_decoded {
     } params;
     struct arb_frame frame;
     struct arb_published entities[PROTO_SAMPLE_ENTITIES_MAX];
+    struct arb_held_entry entries[PROTO_SAMPLE_ENTITIES_MAX];
     struct arb_point points[PROTO_SAMPLE_POINTS_MAX];
+    struct arb_key controlled;
     struct arb_own_part own_part;
     struct proto_sample_own {
         float x, vx;
@@ -69,5 +71,9 @@ extern const size_t proto_sample_count;
 
 /* The reference for widening that the samples' ticks and sequences lie around. */
 enum { PROTO_SAMPLE_NEAR_TICK = 0x1FFF8, PROTO_SAMPLE_NEAR_SEQUENCE = 0xFFFE };
+
+/* Streams are those of the tick PROTO_SAMPLE_NEAR_TICK; the baseline of arena_delta and
+ * serpent_delta is six ticks before. */
+enum { PROTO_SAMPLE_TICK_RATE = 60 };
 
 #endif

@@ -172,7 +172,30 @@ static void compare_small_values(void)
     add_small("view gap", &arb_small_gap);
     add_small("view delay", &arb_small_delay);
     add_small("view held", &arb_small_held);
+    add_small("added", &arb_small_added);
+    add_small("explicit", &arb_small_explicit);
+    add_small("own count", &arb_small_counts);
     compare("small values");
+}
+
+static void add_step(const char *name, const struct arb_step *code)
+{
+    add("| %s | %d | %d | %d |\n", name, code->widths[0], code->widths[1], code->widths[2]);
+}
+
+static void compare_differences(void)
+{
+    add("| difference | width 0 | width 1 | width 2 |\n| --- | --- | --- | --- |\n");
+    add_step("speed", &arb_step_speed);
+    add_step("place", &arb_step_place);
+    add_step("moved", &arb_step_moved);
+    add_step("heading", &arb_step_turn);
+    add_step("other", &arb_step_other);
+    add_step("count", &arb_step_count);
+    add_step("cut", &arb_step_cut);
+    add_step("float", &arb_step_float);
+    add_step("own", &arb_step_own);
+    compare("differences");
 }
 
 static void compare_message_tables(void)
@@ -233,6 +256,7 @@ Test(proto_document, every_table_is_that_of_the_code)
     compare_lists();
     compare_limits();
     compare_small_values();
+    compare_differences();
     compare_message_tables();
     compare_move_tables();
     compare_kinds();

@@ -1,8 +1,6 @@
-/* The stream of a full snapshot, bit by bit (PROTOCOL.md "Snapshot stream"):
+/* Keys and full records of entities, bit by bit (PROTOCOL.md "Snapshot stream"):
  *
- *   own 1 [starved 16 | outside 16 | own state by the mover's table] | count 14 | entity ...
- *
- *   entity: id step (small) | generation (small) | record
+ *   key:    id step (small) | generation (small)
  *   record: kind | fields by the kind's table | body [count (small) | first x y | point ...]
  *   point:  width 2 | dx | dy, against the straight continuation of the two points before
  */
@@ -11,21 +9,10 @@
 
 #include <string.h>
 
-static const struct arb_field own_part_rows[] = {
-    ARB_FIELD(arb_own_part, starved_ticks, U32, 16, 0, 65535,
-              "ticks of this session without an input of this client, low 16 bits"),
-    ARB_FIELD(arb_own_part, outside_changes, U32, 16, 0, 65535,
-              "changes of the own state that the own step did not make, low 16 bits"),
-};
-const struct arb_fields arb_own_part_fields = ARB_FIELDS("OWN PART", own_part_rows);
-
 const struct arb_small arb_small_id = {{1, 4, 8, 16}};
 const struct arb_small arb_small_generation = {{2, 4, 8, 16}};
 const struct arb_small arb_small_points = {{4, 6, 8, 10}};
 
-enum { ENTITY_COUNT_BITS = 14 };
-
-_Static_assert(ARB_ENTITIES_MAX < 1 << ENTITY_COUNT_BITS, "the count fits");
 _Static_assert(ARB_BODY_POINTS_MAX < 1 << 10, "the count of points fits its widest form");
 
 unsigned arb_kind_bits(const struct arb_schema *schema)
@@ -52,8 +39,7 @@ bool arb_fits(int64_t value, unsigned bits)
 
 /* ---- encode ---- */
 
-static void write_value(struct arb_bit_writer *writer, const struct arb_kind_field *field,
-                        int32_t q)
+void arb_value_write(struct arb_bit_writer *writer, const struct arb_kind_field *field, int32_t q)
 {
     if (field->is_signed) {
         arb_bits_write_signed(writer, q, field->bits);
@@ -89,8 +75,8 @@ static void write_body(struct arb_bit_writer *writer, const struct arb_kind_fiel
     if (count == 0) {
         return;
     }
-    write_value(writer, field, points[0].x);
-    write_value(writer, field, points[0].y);
+    arb_value_write(writer, field, points[0].x);
+    arb_value_write(writer, field, points[0].y);
     struct arb_trail trail = {.field = field, .x = points[0].x, .y = points[0].y};
     for (uint32_t i = 1; i < count; i++) {
         arb_trail_write(writer, &trail, points[i]);
@@ -104,7 +90,7 @@ void arb_entity_encode(const struct arb_schema *schema, const struct arb_frame *
     const struct arb_kind *kind = &schema->kinds[entity->kind];
     arb_bits_write(writer, entity->kind, arb_kind_bits(schema));
     for (int i = 0; i < kind->field_count; i++) {
-        write_value(writer, &kind->fields[i], entity->q[i]);
+        arb_value_write(writer, &kind->fields[i], entity->q[i]);
     }
     if (kind->has_body) {
         ARB_ASSERT(entity->body_first <= frame->point_count &&
@@ -153,23 +139,6 @@ bool arb_records_encode(const struct arb_schema *schema, const struct arb_frame 
     return !writer.full;
 }
 
-void arb_snapshot_begin(struct arb_snapshot_writer *writer, const struct arb_fields *own_fields,
-                        const struct arb_own_part *own, uint8_t *bytes, size_t capacity)
-{
-    arb_bits_write_begin(&writer->bits, bytes, capacity);
-    arb_bits_write(&writer->bits, own != NULL, 1);
-    if (own != NULL) {
-        struct arb_own_part counts = {own->starved_ticks & 0xFFFF, own->outside_changes & 0xFFFF,
-                                      NULL};
-        arb_fields_write(&writer->bits, &arb_own_part_fields, &counts);
-        arb_fields_write(&writer->bits, own_fields, own->own);
-    }
-    writer->count_bit = writer->bits.bit;
-    writer->count = 0;
-    writer->last = ARB_KEY_NONE;
-    arb_bits_write(&writer->bits, 0, ENTITY_COUNT_BITS);
-}
-
 void arb_key_write(struct arb_bit_writer *writer, bool first, struct arb_key last,
                    struct arb_key key)
 {
@@ -180,61 +149,6 @@ void arb_key_write(struct arb_bit_writer *writer, bool first, struct arb_key las
     unsigned id_bits = arb_small_code(&arb_small_id, (uint32_t)(key.id - last.id), &id);
     unsigned generation_bits = arb_small_code(&arb_small_generation, key.generation, &generation);
     arb_bits_write(writer, id | generation << id_bits, id_bits + generation_bits);
-}
-
-/* Keeps the entity that was written from bit `start` on, or takes it back. */
-static bool keep_entity(struct arb_snapshot_writer *writer, size_t start, struct arb_key key)
-{
-    if (writer->bits.full) {
-        arb_bits_write_undo(&writer->bits, start);
-        return false;
-    }
-    writer->last = key;
-    writer->count++;
-    return true;
-}
-
-bool arb_snapshot_add(struct arb_snapshot_writer *writer, struct arb_key key,
-                      const struct arb_records *records, uint32_t index)
-{
-    if (writer->bits.full || writer->count == ARB_ENTITIES_MAX) {
-        return false;
-    }
-    size_t start = writer->bits.bit;
-    size_t first = records->first_bit[index];
-    arb_key_write(&writer->bits, writer->count == 0, writer->last, key);
-    arb_bits_write_copy(&writer->bits, records->bytes, first,
-                        records->first_bit[index + 1] - first);
-    return keep_entity(writer, start, key);
-}
-
-size_t arb_snapshot_end(struct arb_snapshot_writer *writer)
-{
-    if (writer->bits.full) {
-        return 0;
-    }
-    arb_bits_rewrite(&writer->bits, writer->count_bit, writer->count, ENTITY_COUNT_BITS);
-    return arb_bits_write_end(&writer->bits);
-}
-
-size_t arb_snapshot_encode(const struct arb_schema *schema, const struct arb_fields *own_fields,
-                           const struct arb_own_part *own, const struct arb_frame *frame,
-                           const uint32_t *entities, uint32_t count, uint8_t *bytes,
-                           size_t capacity, uint32_t *fitted)
-{
-    struct arb_snapshot_writer writer;
-    arb_snapshot_begin(&writer, own_fields, own, bytes, capacity);
-    bool good = !writer.bits.full && count <= ARB_ENTITIES_MAX;
-    for (uint32_t i = 0; i < count && good; i++) {
-        const struct arb_published *entity = &frame->entities[entities[i]];
-        size_t start = writer.bits.bit;
-        arb_key_write(&writer.bits, writer.count == 0, writer.last, entity->key);
-        arb_entity_encode(schema, frame, entity, &writer.bits);
-        good = keep_entity(&writer, start, entity->key);
-    }
-    *fitted = writer.count;
-    size_t size = arb_snapshot_end(&writer);
-    return good ? size : 0;
 }
 
 /* ---- decode ---- */
@@ -316,55 +230,4 @@ enum arb_decode arb_entity_read(struct arb_bit_reader *reader, const struct arb_
     }
     return kind->has_body ? read_body(reader, &kind->fields[kind->x], frame, point_capacity, entity)
                           : ARB_DECODE_OK;
-}
-
-static enum arb_decode read_entity(struct arb_bit_reader *reader, const struct arb_schema *schema,
-                                   struct arb_frame *frame, uint32_t point_capacity)
-{
-    struct arb_published *entity = &frame->entities[frame->entity_count];
-    bool first = frame->entity_count == 0;
-    memset(entity, 0, sizeof *entity);
-    enum arb_decode reason =
-        arb_key_read(reader, first, first ? ARB_KEY_NONE : entity[-1].key, &entity->key);
-    if (reason == ARB_DECODE_OK) {
-        reason = arb_entity_read(reader, schema, frame, point_capacity, entity);
-        frame->entity_count++;
-    }
-    return reason;
-}
-
-static enum arb_decode read_own(struct arb_bit_reader *reader, const struct arb_fields *own_fields,
-                                void *own, struct arb_own_part *own_part, bool *has_own)
-{
-    *has_own = arb_bits_read(reader, 1) != 0;
-    *own_part = (struct arb_own_part){0, 0, own};
-    if (!*has_own) {
-        return ARB_DECODE_OK;
-    }
-    if (own_fields == NULL) {
-        return ARB_DECODE_RANGE;
-    }
-    enum arb_decode reason = arb_fields_read(reader, &arb_own_part_fields, own_part);
-    return reason == ARB_DECODE_OK ? arb_fields_read(reader, own_fields, own) : reason;
-}
-
-enum arb_decode arb_snapshot_decode(const struct arb_schema *schema,
-                                    const struct arb_fields *own_fields, const uint8_t *bytes,
-                                    size_t size, struct arb_frame *frame, uint32_t entity_capacity,
-                                    uint32_t point_capacity, void *own,
-                                    struct arb_own_part *own_part, bool *has_own)
-{
-    struct arb_bit_reader reader;
-    arb_bits_read_begin(&reader, bytes, size);
-    frame->entity_count = 0;
-    frame->point_count = 0;
-    enum arb_decode reason = read_own(&reader, own_fields, own, own_part, has_own);
-    uint32_t count = (uint32_t)arb_bits_read(&reader, ENTITY_COUNT_BITS);
-    if (reason == ARB_DECODE_OK && (count > ARB_ENTITIES_MAX || count > entity_capacity)) {
-        reason = ARB_DECODE_RANGE;
-    }
-    for (uint32_t i = 0; i < count && reason == ARB_DECODE_OK && !reader.ended; i++) {
-        reason = read_entity(&reader, schema, frame, point_capacity);
-    }
-    return arb_message_close(&reader, reason);
 }
