@@ -16,11 +16,10 @@ enum { WARM_TICKS = 120, RECORD_BYTES = 8192, STREAM_BYTES = 65536, LAG_MAX = 32
 /* Sums of bits. */
 struct sums {
     uint64_t moving, still; /* entities that changed, and that did not */
-    uint64_t speed, place, turn, other, body, update;
+    uint64_t speed, place, turn, body, update;
     uint64_t full;    /* as an entity that enters, key included */
     uint64_t changed; /* fields that changed, each in its full width, and the body whole */
     uint64_t place_was, place_old;   /* expected where it was; where the old velocity leads */
-    uint64_t body_added;             /* the cut end of the body by its own step */
     uint64_t own, own_full, streams; /* of the player in slot 0 */
     uint64_t stream, stream_entities;
 };
@@ -92,6 +91,21 @@ static size_t full_bits(const struct arb_schema *schema, const struct arb_delta_
     return writer.bit;
 }
 
+/* What of a record's bits the body takes: all but those of the record without one. */
+static size_t body_bits(const struct arb_delta_rule *rule, const struct arb_delta_state *from,
+                        const struct arb_delta_state *to, size_t bits)
+{
+    uint8_t bytes[256];
+    struct arb_published bare_from = *from->entity, bare_to = *to->entity;
+    bare_from.body_count = bare_to.body_count = 0;
+    struct arb_delta_state a = {&bare_from, from->points, from->tick};
+    struct arb_delta_state b = {&bare_to, to->points, to->tick};
+    struct arb_bit_writer writer;
+    arb_bits_write_begin(&writer, bytes, sizeof bytes);
+    bool moved = arb_delta_record(rule, &a, &b, &writer);
+    return moved ? bits - writer.bit + 1 : bits; /* the bit that says that there is none is its */
+}
+
 /* Returns the bits of the record in `bytes`, 0: unchanged. */
 static size_t count_entity(const struct arb_delta_rule *rule, const struct arb_delta_state *from,
                            const struct arb_delta_state *to, uint8_t *bytes)
@@ -106,6 +120,7 @@ static size_t count_entity(const struct arb_delta_rule *rule, const struct arb_d
     if (kind->owner < 0) return writer.bit;
     size_t full = full_bits(rule->schema, to, true);
     sums.moving++;
+    sums.body += kind->has_body ? body_bits(rule, from, to, writer.bit) : 0;
     sums.update += writer.bit;
     sums.full += full + 8; /* an id one or two further, a small generation */
     count_motion(rule, kind, from->entity->q, to->entity->q, (uint32_t)(to->tick - from->tick));
@@ -176,6 +191,7 @@ static void report(const struct scene *scene, uint32_t lag)
     print("  of it speed", sums.speed, n);
     print("  of it place", sums.place, n);
     print("  of it heading", sums.turn, n);
+    print("  of it body", sums.body, n);
     print("  place, expected where the old velocity leads", sums.place_old, n);
     print("  place, expected where it was", sums.place_was, n);
     print("own part", sums.own, sums.streams);
