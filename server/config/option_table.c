@@ -99,6 +99,15 @@ const struct option config_options[] = {
     {"interest.retain_m", OPTION_NUMBER, AT(match.interest_retain_m), 1, 8192, "38", .unit = "m",
      .doc = "What is shown stays shown up to this distance. Must be greater than enter_m, so that "
             "nothing flickers at the edge."},
+    {"interest.line_of_sight", OPTION_BOOL, AT(match.interest_line_of_sight), 0, 0, "false",
+     .unit = "",
+     .doc = "Enemies behind walls are not sent, so that no client can draw them through walls. "
+            "Costs rays for each player and enemy nearby."},
+    {"interest.sight_margin_m", OPTION_NUMBER, AT(match.interest_sight_margin_m), 0, 100, "2.5",
+     .unit = "m",
+     .doc =
+         "With line_of_sight: who would be seen if both had gone so far is sent already, so that "
+         "nobody appears late at a corner. Twice the way of a player in a round trip is safe."},
     {"lagcomp.max_rewind_ms", OPTION_INT, AT(match.lagcomp.max_rewind_ms), 0, 700, "250",
      .unit = "ms",
      .doc = "How far back a shot is judged at most: what the shooter saw then is what is hit. More "

@@ -105,14 +105,18 @@ static bool is_shown(const struct interest_sight *sight, const struct viewer *vi
     ARB_ASSERT(entity->key.id < sight->config.entity_capacity);
     struct note *note = &viewer->notes[entity->key.id];
     bool known = note->generation == entity->key.generation;
-    if (known && (int32_t)(note->look_tick - tick) > 0) {
-        return note->shown != 0;
+    bool rests = known && (int32_t)(note->look_tick - tick) > 0;
+    if (rests && note->shown) {
+        return true;
     }
     const struct arb_kind *kind = &sight->config.schema->kinds[entity->kind];
     struct arb_vec2 target = {arb_dequantise(entity->q[kind->x], kind->fields[kind->x].unit),
                               arb_dequantise(entity->q[kind->y], kind->fields[kind->y].unit)};
-    bool shown =
-        interest_sight_clear(sight->config.geometry, viewer->eye, target, sight->config.margin_m);
+    float margin = rests ? 0.0F : sight->config.margin_m;
+    bool shown = interest_sight_clear(sight->config.geometry, viewer->eye, target, margin);
+    if (rests && !shown) {
+        return false;
+    }
     note->generation = entity->key.generation;
     note->shown = shown;
     note->look_tick = tick + (shown ? sight->shown_ticks : sight->hidden_ticks);

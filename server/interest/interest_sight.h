@@ -14,7 +14,8 @@
 #include "shared/proto/arb_schema.h"
 
 enum {
-    INTEREST_SIGHT_HIDDEN_MS = 50, /* who is hidden is looked at again after that */
+    INTEREST_SIGHT_HIDDEN_MS = 50, /* who is hidden is looked at with the margin again after that;
+                                      the straight line counts each time */
     INTEREST_SIGHT_SHOWN_MS = 250, /* who is shown stays so for that long at least */
 };
 

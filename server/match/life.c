@@ -97,6 +97,7 @@ static uint16_t join(struct match *match, const struct match_command *command)
     seat->eye.y = 0.5F * (match->map->bounds.low.y + match->map->bounds.high.y);
     rewind_drop_origins(match->rewind, slot);
     interest_forget(match->interest, slot);
+    if (match->sight != NULL) interest_sight_forget(match->sight, slot);
     replicate_reset(match->replicate, slot);
     if (has_session) {
         match->slot_of_session[command->session.index] = slot;

@@ -61,6 +61,16 @@ static void create_parts(struct match *match, struct arb_arena *arena,
         interest.radius_of_kind[kind] = reach_of(&collide_kinds[kind], &rewind_kinds[kind]);
     }
     match->interest = interest_create(arena, &interest);
+    if (config->interest_line_of_sight) {
+        match->sight = interest_sight_create(arena, &(struct interest_sight_config){
+                                                        .schema = rules->schema,
+                                                        .geometry = match->geometry,
+                                                        .margin_m = config->interest_sight_margin_m,
+                                                        .tick_rate = (uint32_t)config->tick_rate,
+                                                        .viewer_capacity = capacity->players,
+                                                        .entity_capacity = capacity->entities,
+                                                    });
+    }
     match->replicate = replicate_create(
         arena, &(struct replicate_config){
                    .schema = rules->schema,

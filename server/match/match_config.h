@@ -44,6 +44,8 @@ struct match_config {
     int32_t snapshot_far_every;
     struct match_lagcomp lagcomp;
     float interest_cell_m, interest_enter_m, interest_retain_m;
+    uint8_t interest_line_of_sight; /* 1: who stands behind walls is not sent */
+    float interest_sight_margin_m;
 };
 
 #endif

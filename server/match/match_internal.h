@@ -3,6 +3,7 @@
 #define MATCH_INTERNAL_H
 
 #include "server/interest/interest.h"
+#include "server/interest/interest_sight.h"
 #include "server/match/match.h"
 #include "server/match/observe.h"
 #include "server/replicate/replicate.h"
@@ -86,6 +87,7 @@ struct match {
     struct collide *collide;
     struct rewind *rewind;
     struct interest *interest;
+    struct interest_sight *sight; /* NULL: walls hide nobody */
     struct replicate *replicate;
     struct rules_context context;
     struct rules_events events;

@@ -23,8 +23,11 @@ struct match_sight {
     struct port_session session;
     uint16_t slot;
     const struct arb_frame *frame;
-    struct arb_vec2 eye;     /* m, centre of its interest */
-    const uint32_t *visible; /* indices into frame->entities, ascending */
+    struct arb_vec2 eye;  /* m, centre of its interest */
+    const uint32_t *near; /* by distance: indices into frame->entities, ascending */
+    uint32_t near_count;
+    const uint32_t *visible; /* of them, what is not hidden behind walls; the same where that is no
+                                matter */
     uint32_t count;
 };
 

@@ -372,12 +372,25 @@ static void send_snapshot(struct match *match, uint16_t slot, const struct arb_f
     if (has_character) {
         seat->eye = (struct arb_vec2){player->own.x, player->own.y};
     }
-    uint32_t always_count, count;
+    uint32_t always_count, near_count;
     const struct arb_key *always = always_of(match, slot, &always_count);
-    const uint32_t *visible =
-        interest_update(match->interest, slot, seat->eye, always, always_count, &count);
+    const uint32_t *near =
+        interest_update(match->interest, slot, seat->eye, always, always_count, &near_count);
+    const uint32_t *visible = near;
+    uint32_t count = near_count;
+    if (match->sight != NULL) {
+        visible = interest_sight_cull(match->sight, slot, seat->eye, frame, near, near_count,
+                                      always, always_count, &count);
+    }
     if (match->observer.snapshot != NULL) {
-        struct match_sight sight = {seat->session, slot, frame, seat->eye, visible, count};
+        struct match_sight sight = {.session = seat->session,
+                                    .slot = slot,
+                                    .frame = frame,
+                                    .eye = seat->eye,
+                                    .near = near,
+                                    .near_count = near_count,
+                                    .visible = visible,
+                                    .count = count};
         match->observer.snapshot(match->observer.owner, &sight);
     }
     struct replicate_client client = {

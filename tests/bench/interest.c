@@ -1,9 +1,10 @@
 /* What a view costs: 1,000 characters that all look, spread out and all in one cell; and 64
- * serpents with bodies. Prints a line per scene, in CPU time of the round that was disturbed least.
- * usage: bench_interest [rounds]
+ * serpents with bodies; then a look past walls. Prints a line per scene, in CPU time of the round
+ * that was disturbed least. usage: bench_interest [rounds]
  */
 #define _GNU_SOURCE
 #include "server/interest/interest.h"
+#include "server/interest/interest_sight.h"
 
 #include "shared/base/arb_math.h"
 #include "shared/base/arb_rng.h"
@@ -103,6 +104,51 @@ static void measure(const struct scene *scene, uint32_t rounds)
     arb_arena_free(&arena);
 }
 
+/* A grid of pillars; from one place to another, wherever they are, as interest_sight.c asks. */
+static void measure_sight(uint32_t rounds)
+{
+    enum { SIDE = 8, LOOKS = 1000 };
+    static struct arb_shape pillars[SIDE * SIDE];
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        float x = (float)(i % SIDE) * 8.0F - 28.0F;
+        float y = (float)(i / SIDE) * 8.0F - 28.0F;
+        pillars[i] =
+            (struct arb_shape){ARB_SHAPE_POLYGON,
+                               4,
+                               0,
+                               {{x - 2, y - 2}, {x + 2, y - 2}, {x + 2, y + 2}, {x - 2, y + 2}}};
+    }
+    struct arb_bounds bounds = {{-40, -40}, {40, 40}};
+    struct arb_geometry *geometry = arb_geometry_create(pillars, SIDE * SIDE, bounds);
+    static struct arb_vec2 eyes[2][LOOKS], targets[2][LOOKS];
+    uint32_t count[2] = {0, 0};
+    struct arb_rng rng;
+    arb_rng_seed(&rng, 1, 1);
+    for (uint32_t i = 0; i < LOOKS; i++) {
+        /* In the lanes between the pillars. */
+        struct arb_vec2 eye = {(float)arb_rng_below(&rng, 9) * 8.0F - 32.0F,
+                               arb_rng_range(&rng, -32.0F, 32.0F)};
+        struct arb_vec2 target = {arb_rng_range(&rng, -32.0F, 32.0F),
+                                  (float)arb_rng_below(&rng, 9) * 8.0F - 32.0F};
+        bool clear = interest_sight_clear(geometry, eye, target, 2.5F);
+        eyes[clear][count[clear]] = eye;
+        targets[clear][count[clear]++] = target;
+    }
+    uint64_t ns[2] = {UINT64_MAX, UINT64_MAX};
+    for (uint32_t round = 0; round < rounds; round++) {
+        for (int clear = 0; clear < 2; clear++) {
+            uint64_t begin = cpu_ns();
+            for (uint32_t i = 0; i < count[clear]; i++) {
+                interest_sight_clear(geometry, eyes[clear][i], targets[clear][i], 2.5F);
+            }
+            ns[clear] = least(ns[clear], cpu_ns() - begin);
+        }
+    }
+    printf("%-20s seen_ns %.0f hidden_ns %.0f\n", "sight_64_pillars",
+           (double)ns[1] / (double)count[1], (double)ns[0] / (double)count[0]);
+    arb_geometry_destroy(geometry);
+}
+
 int main(int argc, char **argv)
 {
     static const struct scene scenes[] = {
@@ -115,5 +161,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
         measure(&scenes[i], rounds > 0 ? rounds : 1);
     }
+    measure_sight(rounds > 0 ? rounds : 1);
     return 0;
 }

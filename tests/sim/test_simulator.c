@@ -292,6 +292,28 @@ Test(simulator, nothing_is_violated_where_nothing_is_broken)
     sim_destroy(sim);
 }
 
+static double bytes_of(const char *report)
+{
+    const char *found = strstr(report, "\"bytes_per_second_per_client\":");
+    cr_assert_not_null(found);
+    return strtod(strchr(found, ':') + 1, NULL);
+}
+
+/* Bots turn and shoot by what they see, so it is another match; but one with less to tell. */
+Test(simulator, whoever_is_behind_walls_is_not_told_of_and_nobody_in_sight_is_left_out)
+{
+    struct sim_command command = command_for(ARENA, 77);
+    command.clients = 16;
+    command.ticks = 1800;
+    char *open = report_of(&command);
+    command.sets[0] = "interest.line_of_sight=true";
+    command.set_count = 1;
+    char *hidden = report_of(&command);
+    cr_expect_lt(bytes_of(hidden), 0.9 * bytes_of(open));
+    free(open);
+    free(hidden);
+}
+
 /* ---- faults ---- */
 
 Test(simulator, each_fault_happens_and_is_survived)

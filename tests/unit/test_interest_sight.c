@@ -121,7 +121,7 @@ Test(interest_sight, the_margin_does_not_reach_through_walls)
     cr_expect(!interest_sight_clear(geometry, eye, target, 3.0F));
 }
 
-Test(interest_sight, whoever_was_seen_stays_for_a_while_and_the_hidden_come_soon)
+Test(interest_sight, whoever_was_seen_stays_for_a_while)
 {
     put(1, 5, 20);
     cr_expect_eq(left_of(-5, 20, NULL, 0), 1U << 1, "round the end of the wall");
@@ -132,11 +132,23 @@ Test(interest_sight, whoever_was_seen_stays_for_a_while_and_the_hidden_come_soon
         left_of(-5, y, NULL, 0);
     frame.tick += 1;
     cr_expect_eq(left_of(-5, 0, NULL, 0), 0);
-    entities[0].q[ARB_CHARACTER_X] = place(-8);
+}
+
+Test(interest_sight, the_hidden_are_there_at_once_in_plain_sight_and_soon_within_the_margin)
+{
+    put(1, 6, 5);
+    cr_expect_eq(left_of(-6, 9, NULL, 0), 0);
+    entities[0].q[ARB_CHARACTER_Y] = place(7.5F); /* within the margin: see above */
     frame.tick += 2;
-    cr_expect_eq(left_of(-5, 0, NULL, 0), 0, "2 ticks are less than 50 ms");
+    cr_expect_eq(left_of(-6, 9, NULL, 0), 0, "2 ticks are less than 50 ms");
     frame.tick += 1;
-    cr_expect_eq(left_of(-5, 0, NULL, 0), 1U << 1);
+    cr_expect_eq(left_of(-6, 9, NULL, 0), 1U << 1);
+    entities[0].key.generation = 2;
+    entities[0].q[ARB_CHARACTER_Y] = place(5);
+    cr_expect_eq(left_of(-6, 9, NULL, 0), 0);
+    entities[0].q[ARB_CHARACTER_X] = place(-8);
+    frame.tick += 1;
+    cr_expect_eq(left_of(-6, 9, NULL, 0), 1U << 1, "plain sight waits for nothing");
 }
 
 Test(interest_sight, a_jump_of_the_eye_or_another_generation_is_looked_at_at_once)

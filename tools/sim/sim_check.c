@@ -76,6 +76,7 @@ static void take_room(struct sim_checks *checks)
     checks->seats = arb_mem_calloc(checks->players, sizeof *checks->seats);
     for (uint16_t slot = 0; slot < checks->players; slot++) {
         checks->seats[slot].keys = arb_mem_calloc(SIM_SIGHT_KEYS, sizeof(uint32_t));
+        checks->seats[slot].near = arb_mem_calloc(checks->entities, sizeof(uint32_t));
     }
     checks->sessions = arb_mem_calloc(sim->sessions, sizeof *checks->sessions);
     for (uint32_t i = 0; i < sim->sessions; i++) {
@@ -101,6 +102,7 @@ void sim_checks_destroy(struct sim_checks *checks)
     }
     for (uint16_t slot = 0; slot < checks->players; slot++) {
         arb_mem_free(checks->seats[slot].keys);
+        arb_mem_free(checks->seats[slot].near);
     }
     for (uint32_t i = 0; checks->sessions != NULL && i < checks->sim->sessions; i++) {
         arb_mem_free(checks->sessions[i].events);
@@ -137,8 +139,10 @@ static void on_join(struct sim_checks *checks, const struct match_command *comma
     const struct world_player *player = &match_world(checks->sim->match)->players[slot];
     sim_scores_join(checks, slot);
     uint32_t *keys = seat->keys;
+    uint32_t *near = seat->near;
     memset(seat, 0, sizeof *seat);
     seat->keys = keys;
+    seat->near = near;
     seat->seated = true;
     seat->session = command->session;
     seat->player_id = player->player_id;
@@ -200,7 +204,7 @@ static void on_shots(void *owner, const struct rules_shot *shots, uint32_t count
 static void on_snapshot(void *owner, const struct match_sight *sight)
 {
     struct sim_checks *checks = owner;
-    if (checks->close_look) sim_visible_look(checks, sight);
+    sim_visible_look(checks, sight);
     sim_frames_sight(checks, sight);
 }
 

@@ -30,15 +30,13 @@ void sim_visible_begin(struct sim_checks *checks)
     }
 }
 
-/* Was it in the snapshot before? Both lists ascend, so `at` only goes on. */
-static bool was_seen(const struct sim_seat *seat, uint32_t order, uint32_t *at)
+/* Was it near at the snapshot before? Both lists ascend, so `at` only goes on. */
+static bool was_near(const struct sim_seat *seat, uint32_t order, uint32_t *at)
 {
-    if (seat->sight_count == 0) return false;
-    const struct sim_sight *before = &seat->sights[(seat->sight_count - 1) % SIM_ARCHIVE_FRAMES];
-    while (*at < before->count && seat->keys[(before->first + *at) % SIM_SIGHT_KEYS] < order) {
+    while (*at < seat->near_count && seat->near[*at] < order) {
         (*at)++;
     }
-    return *at < before->count && seat->keys[(before->first + *at) % SIM_SIGHT_KEYS] == order;
+    return *at < seat->near_count && seat->near[*at] == order;
 }
 
 static bool within(const struct arb_point *point, float unit, struct arb_vec2 eye, double radius)
@@ -75,24 +73,72 @@ static bool is_always(const struct sim_checks *checks, uint16_t slot, struct arb
            (viewer->team != 0 && entity->owner != ARB_NO_SLOT && entity->team == viewer->team);
 }
 
-void sim_visible_look(struct sim_checks *checks, const struct match_sight *sight)
+static void look_at_near(struct sim_checks *checks, const struct match_sight *sight)
 {
     const struct sim_seat *seat = &checks->seats[sight->slot];
-    uint32_t seen_at = 0, count = 0;
+    uint32_t near_at = 0, count = 0;
     for (uint32_t i = 0; i < sight->frame->entity_count; i++) {
         const struct arb_published *entity = &sight->frame->entities[i];
-        bool seen = was_seen(seat, arb_key_order(entity->key), &seen_at);
-        if (is_always(checks, sight->slot, entity->key) || is_near(checks, sight, entity, seen)) {
+        bool before = was_near(seat, arb_key_order(entity->key), &near_at);
+        if (is_always(checks, sight->slot, entity->key) || is_near(checks, sight, entity, before)) {
             checks->expected[count++] = i;
         }
     }
-    bool same = count == sight->count;
+    bool same = count == sight->near_count;
     for (uint32_t i = 0; i < count && same; i++) {
-        same = checks->expected[i] == sight->visible[i];
+        same = checks->expected[i] == sight->near[i];
     }
     if (!same) {
         sim_violated(checks, SIM_INVARIANT_visible_sets,
-                     "slot %u at (%g, %g) is shown %u entities, a search finds %u", sight->slot,
-                     (double)sight->eye.x, (double)sight->eye.y, sight->count, count);
+                     "slot %u at (%g, %g) has %u entities near it, a search finds %u", sight->slot,
+                     (double)sight->eye.x, (double)sight->eye.y, sight->near_count, count);
+    }
+}
+
+/* Hidden is only a character of somebody else that no straight line from the eye reaches. */
+static bool may_be_hidden(const struct sim_checks *checks, const struct match_sight *sight,
+                          const struct arb_published *entity)
+{
+    const struct arb_kind *kind = &sim_rules(checks->sim)->schema->kinds[entity->kind];
+    if (kind->owner < 0 || is_always(checks, sight->slot, entity->key)) return false;
+    float unit = kind->fields[kind->x].unit;
+    struct arb_vec2 way = {(float)entity->q[kind->x] * unit - sight->eye.x,
+                           (float)entity->q[kind->y] * unit - sight->eye.y};
+    float fraction;
+    return arb_geometry_ray(checks->sim->geometry, sight->eye, way, &fraction);
+}
+
+static void look_at_hidden(struct sim_checks *checks, const struct match_sight *sight)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < sight->near_count; i++) {
+        if (shown < sight->count && sight->visible[shown] == sight->near[i]) {
+            shown++;
+            continue;
+        }
+        const struct arb_published *entity = &sight->frame->entities[sight->near[i]];
+        if (!may_be_hidden(checks, sight, entity)) {
+            sim_violated(checks, SIM_INVARIANT_visible_sets,
+                         "slot %u at (%g, %g) is not shown (%u, %u), which it sees", sight->slot,
+                         (double)sight->eye.x, (double)sight->eye.y, entity->key.id,
+                         entity->key.generation);
+        }
+    }
+    if (shown != sight->count) {
+        sim_violated(checks, SIM_INVARIANT_visible_sets, "slot %u is shown what is not near",
+                     sight->slot);
+    }
+}
+
+void sim_visible_look(struct sim_checks *checks, const struct match_sight *sight)
+{
+    struct sim_seat *seat = &checks->seats[sight->slot];
+    if (checks->close_look) {
+        look_at_near(checks, sight);
+        look_at_hidden(checks, sight);
+    }
+    seat->near_count = sight->near_count;
+    for (uint32_t i = 0; i < sight->near_count; i++) {
+        seat->near[i] = arb_key_order(sight->frame->entities[sight->near[i]].key);
     }
 }

@@ -84,6 +84,8 @@ struct sim_seat {
     struct sim_sight sights[SIM_ARCHIVE_FRAMES];
     uint64_t sight_count, key_count;
     uint32_t *keys; /* [SIM_SIGHT_KEYS], ring of arb_key_order */
+    uint32_t *near; /* [entities] arb_key_order of what was near at the newest snapshot */
+    uint32_t near_count;
     /* scores of the tick before, for the line of who leaves */
     uint32_t kills, deaths, by_nobody;
 };
