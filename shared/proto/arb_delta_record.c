@@ -194,7 +194,7 @@ static bool find_cut(struct arb_point a, struct arb_point b, struct arb_point po
         py > far || (x == 0 && y == 0)) {
         return false;
     }
-    int64_t part = floor_div((x * px + y * py) << CUT_FRACTION_BITS, x * x + y * y);
+    int64_t part = floor_div((x * px + y * py) * (1 << CUT_FRACTION_BITS), x * x + y * y);
     *fraction = (uint32_t)(part < 0 ? 0 : part > 255 ? 255 : part);
     int64_t off_x = point.x - on_stretch(a.x, b.x, *fraction);
     int64_t off_y = point.y - on_stretch(a.y, b.y, *fraction);
