@@ -160,6 +160,7 @@ static void play(const struct losses *losses)
     rig_open_with(
         &(struct rig_options){&rig_schema, losses->budget, losses->payload, losses->far_m, 2});
     rig.mute = true;
+    rig.other = true;
     rig.client.controlled = (struct arb_key){1, 1};
     build_world(losses->entities);
     uint16_t waiting[64] = {0}; /* acknowledgements under way, by snapshot modulo */
