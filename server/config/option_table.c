@@ -134,6 +134,12 @@ const struct option config_options[] = {
      .unit = "",
      .doc = "A victim that is dashing by the server's word is not hit by a shot whose shooter did "
             "not see the dash begin; the ray goes on."},
+    {"lagcomp.projectile_catchup_ms", OPTION_INT, AT(match.lagcomp.projectile_catchup_ms), 0, 700,
+     "250", .unit = "ms",
+     .doc =
+         "A projectile leaves at the moment that its shooter saw when it fired, and is caught up "
+         "through the past at once: so what it was seen to hit is what it hits. At most so far "
+         "back; smaller favours who is shot at, and 0 lets each leave in the present."},
     {"shutdown.grace_s", OPTION_INT, AT(shutdown.grace_s), 0, 3600, "10", .unit = "s",
      .doc = "Longest time from SIGTERM to the end of the process. Container platforms kill after "
             "a time of their own; stay below it."},

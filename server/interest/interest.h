@@ -10,6 +10,7 @@
 
 struct interest_config {
     const struct arb_schema *schema;
+    uint32_t tick_rate; /* Hz: of kinds with a path */
     float cell_m, enter_m, retain_m;
     uint32_t viewer_capacity;
     uint32_t entity_capacity, point_capacity; /* of a frame */

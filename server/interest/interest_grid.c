@@ -1,6 +1,7 @@
 #include "server/interest/interest_internal.h"
 
 #include "shared/base/arb_assert.h"
+#include "shared/view/arb_drawn.h"
 
 #include <string.h>
 
@@ -140,12 +141,10 @@ static void add_entity(struct interest_grid *grid, const struct interest_config 
     const struct arb_published *entity = &frame->entities[index];
     const struct arb_kind *kind = &config->schema->kinds[entity->kind];
     double radius = (double)config->radius_of_kind[entity->kind];
-    float unit = grid->unit_of_kind[entity->kind];
-    float x = (float)entity->q[kind->x] * unit;
-    float y = (float)entity->q[kind->y] * unit;
-    struct grid_entry entry = {x, y, index, 0, entity->kind};
-    add_part(grid, entry, interest_grid_span(grid, (double)x - radius, (double)x + radius),
-             interest_grid_span(grid, (double)y - radius, (double)y + radius));
+    struct arb_vec2 at = arb_published_position(kind, entity, frame->tick, config->tick_rate);
+    struct grid_entry entry = {at.x, at.y, index, 0, entity->kind};
+    add_part(grid, entry, interest_grid_span(grid, (double)at.x - radius, (double)at.x + radius),
+             interest_grid_span(grid, (double)at.y - radius, (double)at.y + radius));
     if (entity->body_count > 0) add_body(grid, frame, index, radius);
 }
 

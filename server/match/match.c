@@ -51,6 +51,7 @@ static void create_parts(struct match *match, struct arb_arena *arena,
                       },
                       match->geometry);
     struct interest_config interest = {.schema = rules->schema,
+                                       .tick_rate = (uint32_t)config->tick_rate,
                                        .cell_m = config->interest_cell_m,
                                        .enter_m = config->interest_enter_m,
                                        .retain_m = config->interest_retain_m,
@@ -161,7 +162,10 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
         .geometry = geometry,
         .move = &match->move,
         .collide = match->collide,
+        .rewind = match->rewind,
         .tick_rate = (uint32_t)config->tick_rate,
+        .catchup_ticks = arb_ms_to_ticks((uint32_t)config->lagcomp.projectile_catchup_ms,
+                                         (uint32_t)config->tick_rate),
         .events = &match->events,
     };
     return match;

@@ -11,12 +11,13 @@ enum match_view_source { MATCH_VIEW_CLAIMED, MATCH_VIEW_ROUND_TRIP };
 enum match_view_violation { MATCH_VIEW_NEAREST, MATCH_VIEW_PRESENT, MATCH_VIEW_REFUSE };
 
 struct match_lagcomp {
-    int32_t max_rewind_ms;     /* 0: off */
-    int32_t view_source;       /* enum match_view_source */
-    int32_t view_tolerance_ms; /* between a claimed view and the expected one */
-    int32_t view_violation;    /* enum match_view_violation */
-    int32_t cover_grace_ms;    /* 0: cover does not win over what the shooter saw */
-    bool abilities_win;        /* over a view in which they had not begun */
+    int32_t max_rewind_ms;         /* 0: off */
+    int32_t view_source;           /* enum match_view_source */
+    int32_t view_tolerance_ms;     /* between a claimed view and the expected one */
+    int32_t view_violation;        /* enum match_view_violation */
+    int32_t cover_grace_ms;        /* 0: cover does not win over what the shooter saw */
+    bool abilities_win;            /* over a view in which they had not begun */
+    int32_t projectile_catchup_ms; /* how far back a projectile may leave */
 };
 
 struct match_config {

@@ -4,6 +4,7 @@
 #include "server/replicate/replicate_internal.h"
 
 #include "shared/base/arb_assert.h"
+#include "shared/view/arb_drawn.h"
 
 #include <string.h>
 
@@ -48,12 +49,11 @@ void replicate_delta_begin(struct replicate *replicate)
     for (uint32_t i = 0; i < frame->entity_count; i++) {
         const struct arb_published *entity = &frame->entities[i];
         const struct arb_kind *kind = &schema->kinds[entity->kind];
-        float unit = kind->fields[kind->x].unit;
+        struct arb_vec2 at =
+            arb_published_position(kind, entity, frame->tick, replicate->config.tick_rate);
         ARB_ASSERT(entity->key.id < replicate->config.entity_capacity);
-        replicate->spots[i] = (struct replicate_spot){.order = arb_key_order(entity->key),
-                                                      .x = (float)entity->q[kind->x] * unit,
-                                                      .y = (float)entity->q[kind->y] * unit,
-                                                      .kind = entity->kind};
+        replicate->spots[i] = (struct replicate_spot){
+            .order = arb_key_order(entity->key), .x = at.x, .y = at.y, .kind = entity->kind};
     }
     bool fits = arb_records_encode(schema, frame, &replicate->records);
     ARB_ASSERT(fits);

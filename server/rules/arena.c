@@ -6,6 +6,8 @@
  * 1. Shots, by slot, then sequence. All were resolved before the first one hurts, so a player who
  * is killed by an earlier shot of the tick still fires the shot that had left: two can kill each
  *    other. Who is already dead gives nothing to a later shot of the tick.
+ *    Then projectiles, by slot of the shooter, then in the order of launch (arena_projectiles.c);
+ *    each first who it hits, then its blast, by slot of the victim.
  * 2. Pickups, by the moment of touch, then slot (arena_pickups.c). The dead take none.
  * 3. Pushes (arena.player_push), summed in integers, then applied by slot.
  * 4. Respawns by slot; pickups that are due; the score limit. */
@@ -54,6 +56,14 @@ static void arena_move_params(const void *data, uint32_t tick_rate, struct arb_m
             .reload_ticks = reloads ? (uint16_t)(reload > 0 ? reload : 1) : 0,
             .automatic = weapon->automatic,
         };
+        if (weapon->kind == ARENA_PROJECTILE) {
+            uint32_t life = arb_ms_to_ticks((uint32_t)weapon->projectile_life_ms, tick_rate);
+            out->weapons[i].projectiles = (uint8_t)weapon->pellets;
+            out->weapons[i].projectile_ticks = (uint16_t)life;
+            out->weapons[i].projectile_speed = weapon->projectile_speed;
+            out->weapons[i].projectile_radius = weapon->projectile_radius_m;
+            out->weapons[i].projectile_spread = weapon->spread_rad;
+        }
     }
 }
 
@@ -158,6 +168,7 @@ static void arena_player_joined(struct rules_context *context, uint16_t slot)
 static void arena_player_left(struct rules_context *context, uint16_t slot)
 {
     context->world->players[slot].respawn_tick = 0;
+    arena_drop_projectiles(context, slot);
     if (character_of(context->world, slot) != NULL) {
         rules_kill(context, slot, ARB_NO_SLOT, ARB_CAUSE_LEFT);
     }
@@ -203,6 +214,13 @@ static void arena_moved(struct rules_context *context, const struct rules_moved 
             player->outside_changes++;
         }
     }
+}
+
+static void arena_all_shots(struct rules_context *context, const struct rules_shot *shots,
+                            uint32_t count)
+{
+    arena_shots(context, shots, count);
+    arena_projectiles(context, shots, count);
 }
 
 /* Each of two that overlap gives way by half. The sums are integers, so the order of contacts does
@@ -337,6 +355,10 @@ static void arena_publish(const struct rules_context *context, const struct worl
         publish_character(context, entity, out);
         return;
     }
+    if (entity->kind == ARB_ARENA_PROJECTILE) {
+        arena_publish_projectile(context, entity, out);
+        return;
+    }
     const struct arb_kind *kind = &arb_schema_arena.kinds[ARB_ARENA_PICKUP];
     out[ARB_PICKUP_TYPE] = entity->values[PICKUP_TYPE];
     out[ARB_PICKUP_VALUE] = entity->values[PICKUP_VALUE];
@@ -371,7 +393,7 @@ const struct rules rules_arena = {
     .shoot = arena_shoot,
     .evades = arena_evades,
     .moved = arena_moved,
-    .shots = arena_shots,
+    .shots = arena_all_shots,
     .contacts = arena_contacts,
     .update = arena_update,
     .publish = arena_publish,

@@ -3,6 +3,31 @@
 #include "server/rules/arena_internal.h"
 #include "server/rules/rules_internal.h"
 
+static bool check_projectile(const struct arena_params *params, int32_t index, char *error,
+                             size_t error_bytes)
+{
+    const struct arena_weapon *weapon = &params->weapons[index];
+    if (weapon->kind != ARENA_PROJECTILE) {
+        return weapon->blast_m <= 0.0F ||
+               rules_refuse(error, error_bytes,
+                            "arena.weapons[%d].blast_m is %g: 0 for a weapon of kind \"hitscan\"",
+                            index, (double)weapon->blast_m);
+    }
+    if (weapon->pierce > 0) {
+        return rules_refuse(error, error_bytes,
+                            "arena.weapons[%d].pierce is %d: 0 for a weapon of kind "
+                            "\"projectile\"",
+                            index, weapon->pierce);
+    }
+    if (weapon->projectile_radius_m > params->player_radius_m) {
+        return rules_refuse(
+            error, error_bytes,
+            "arena.weapons[%d].projectile_radius_m is %g: at most arena.player_radius_m (%g)",
+            index, (double)weapon->projectile_radius_m, (double)params->player_radius_m);
+    }
+    return true;
+}
+
 static bool check_weapon(const struct arena_params *params, int32_t index, char *error,
                          size_t error_bytes)
 {
@@ -35,7 +60,7 @@ static bool check_weapon(const struct arena_params *params, int32_t index, char 
                                 index, weapon->name, other);
         }
     }
-    return true;
+    return check_projectile(params, index, error, error_bytes);
 }
 
 static bool check_numbers(const struct arena_params *params, char *error, size_t error_bytes)
@@ -123,9 +148,10 @@ static bool check_pickup(const struct arena_params *params, const struct map_pla
 }
 
 /* Whoever dies and comes back in one tick needs two entities in it. */
-static uint32_t entity_count(const struct map *map, uint32_t max_players)
+static uint32_t entity_count(const struct arena_params *params, const struct map *map,
+                             uint32_t max_players)
 {
-    return 2 * max_players + map->pickup_count;
+    return (2 + arena_flights_max(params)) * max_players + map->pickup_count;
 }
 
 bool arena_check(const void *data, uint32_t tick_rate, uint32_t max_players, const struct map *map,
@@ -141,10 +167,13 @@ bool arena_check(const void *data, uint32_t tick_rate, uint32_t max_players, con
             return false;
         }
     }
-    if (entity_count(map, max_players) > ARB_ENTITIES_MAX) {
+    if (entity_count(params, map, max_players) > ARB_ENTITIES_MAX) {
         return rules_refuse(error, error_bytes,
-                            "the map has %u pickups: with match.max_players %u at most %u",
-                            map->pickup_count, max_players, ARB_ENTITIES_MAX - 2 * max_players);
+                            "the map has %u pickups and arena.weapons up to %u projectiles of each "
+                            "player at one time (pellets * projectile_life_ms / interval_ms): with "
+                            "match.max_players %u that is more than %d entities",
+                            map->pickup_count, arena_flights_max(params), max_players,
+                            ARB_ENTITIES_MAX);
     }
     struct arb_hull hull = {params->player_radius_m, params->player_half_length_m};
     return rules_check_spawns(map, hull, error, error_bytes);
@@ -153,9 +182,10 @@ bool arena_check(const void *data, uint32_t tick_rate, uint32_t max_players, con
 void arena_capacity(const void *params, const struct map *map, uint32_t max_players,
                     struct world_capacity *out)
 {
-    (void)params;
-    out->entities = (uint16_t)entity_count(map, max_players);
+    uint32_t flights = arena_flights_max(params) * max_players;
+    out->entities = (uint16_t)entity_count(params, map, max_players);
     out->bodies = 0;
     out->body_points = 0;
-    out->rules_bytes = map->pickup_count * (uint32_t)sizeof(struct arena_place);
+    out->rules_bytes = map->pickup_count * (uint32_t)sizeof(struct arena_place) +
+                       flights * (uint32_t)sizeof(struct arb_key);
 }

@@ -7,6 +7,7 @@
 
 enum { ARENA_WEAPON_NAME_BYTES = 24 };
 
+enum arena_kind { ARENA_HITSCAN, ARENA_PROJECTILE };
 enum arena_spread { ARENA_SPREAD_UNIFORM, ARENA_SPREAD_TRIANGULAR };
 
 /* A circle (a == b) or capsule in the character's frame, +x ahead. */
@@ -18,6 +19,7 @@ struct arena_hit_shape {
 
 struct arena_weapon {
     char name[ARENA_WEAPON_NAME_BYTES];
+    int32_t kind; /* enum arena_kind */
     float range_m;
     int32_t damage;     /* points, up to falloff_from_m */
     int32_t damage_far; /* points, from falloff_to_m on; linear between */
@@ -31,6 +33,11 @@ struct arena_weapon {
     int32_t magazine; /* rounds; 0: none, never empty */
     int32_t reserve, reserve_max;
     int32_t reload_ms;
+    float projectile_speed;    /* m/s */
+    float projectile_radius_m; /* m */
+    int32_t projectile_life_ms;
+    float blast_m;        /* 0: no blast */
+    int32_t blast_damage; /* points, in the middle */
     bool automatic;
     bool start; /* carried from the spawn on */
 };
@@ -67,7 +74,8 @@ enum { PICKUP_TYPE, PICKUP_VALUE, PICKUP_PLACE }; /* place: index into map->pick
 /* Player values: low 32 bits of the tick S[that] from which on it can be hurt. */
 enum { PLAYER_PROTECTED_UNTIL };
 
-/* The mode's own state, one per pickup of the map. */
+/* The mode's own state: one per pickup of the map, followed by the keys of all projectiles under
+ * way (arena_projectiles.c). */
 struct arena_place {
     arb_tick due; /* S[due] has it again; 0: it lies there */
 };
@@ -100,6 +108,30 @@ bool arena_give_weapon(const struct arena_params *params, struct arb_own *own, i
 bool arena_give_ammo(const struct arena_params *params, struct arb_own *own, int32_t rounds);
 /* The weapon in hand can never fire again while another one can: takes the first of these. */
 bool arena_drop_spent(const struct arena_params *params, struct arb_own *own);
+
+/* What one shot did to one victim: its pellets together are one event. */
+struct arena_blow {
+    struct arb_key victim;
+    int32_t damage;
+    uint8_t part;
+    struct arb_vec2 point; /* m, of the victim */
+};
+/* Damage, death and score. A victim that is dead, by an earlier shot of this tick too, gives
+ * nothing. */
+void arena_strike(struct rules_context *context, uint16_t shooter, const struct arena_blow *blow);
+/* A point at the very end of the world may be rounded past it, and no message says so. */
+float arena_within_world(float coordinate);
+
+/* arena_projectiles.c */
+/* Most that one player has under way. */
+uint32_t arena_flights_max(const struct arena_params *params);
+/* Stage 7, after the rays: those under way go on, those of this tick's shots leave. */
+void arena_projectiles(struct rules_context *context, const struct rules_shot *shots,
+                       uint32_t count);
+/* Those of a player who leaves are gone with it. */
+void arena_drop_projectiles(struct rules_context *context, uint16_t slot);
+void arena_publish_projectile(const struct rules_context *context,
+                              const struct world_entity *entity, int32_t *out);
 
 /* arena_pickups.c */
 void arena_place_pickups(struct rules_context *context); /* those that are due */

@@ -1,5 +1,6 @@
 /* The option rows of the arena mode: every number of the game comes from here. */
 #include "server/rules/arena_internal.h"
+#include "shared/move/arb_path.h"
 
 #define AT(member) OPTION_AT(struct arena_params, member)
 
@@ -23,8 +24,12 @@ static const struct option hit_shape_rows[] = {
 static const struct option weapon_rows[] = {
     {"name", OPTION_STRING, WEAPON(name), 0, 0, "\"weapon\"", .unit = "",
      .doc = "Name for messages and displays; each weapon has its own."},
+    {"kind", OPTION_CHOICE, WEAPON(kind), 0, 0, "\"hitscan\"", "hitscan|projectile", .unit = "",
+     .doc = "hitscan: a shot hits what stands in its line; projectile: it sends something that "
+            "flies there. The rows below that one kind does not use are without effect."},
     {"range_m", OPTION_NUMBER, WEAPON(range_m), 0.1, 1000, "40", .unit = "m",
-     .doc = "How far a shot reaches. Beyond interest.enter_m it would reach what its shooter is "
+     .doc = "How far a hitscan shot reaches; a projectile as far as it flies in its life. Beyond "
+            "interest.enter_m it would reach what its shooter is "
             "not shown."},
     {"damage", OPTION_INT, WEAPON(damage), 0, 1000, "20", .unit = "points",
      .doc = "Damage of one pellet up to falloff_from_m, before factors of part and pierce."},
@@ -40,7 +45,9 @@ static const struct option weapon_rows[] = {
     {"spread", OPTION_CHOICE, WEAPON(spread), 0, 1, "\"uniform\"", "uniform|triangular", .unit = "",
      .doc = "How pellets are spread: every angle as likely, or those near the aim more often."},
     {"pellets", OPTION_INT, WEAPON(pellets), 1, RULES_PELLETS_MAX, "1", .unit = "",
-     .doc = "Rays of one shot, each with a spread and damage of its own."},
+     .doc = "Rays of one shot, each with a spread and damage of its own; or projectiles, which "
+            "leave as an even fan from -spread_rad to spread_rad, so that the shooter sees them "
+            "fly at once where they do."},
     {"pierce", OPTION_INT, WEAPON(pierce), 0, REWIND_HITS_MAX - 1, "0", .unit = "characters",
      .doc = "How many characters a pellet goes through before it stops in one."},
     {"pierce_factor", OPTION_NUMBER, WEAPON(pierce_factor), 0, 1, "0.5", .unit = "",
@@ -55,6 +62,21 @@ static const struct option weapon_rows[] = {
      .doc = "Most rounds that can be carried for it beside the magazine."},
     {"reload_ms", OPTION_INT, WEAPON(reload_ms), 0, 60000, "1000", .unit = "ms",
      .doc = "How long a reload takes, rounded up to whole ticks."},
+    {"projectile_speed", OPTION_NUMBER, WEAPON(projectile_speed), 0.1, ARB_PATH_SPEED_MAX, "20",
+     .unit = "m/s", .doc = "How fast a projectile flies."},
+    {"projectile_radius_m", OPTION_NUMBER, WEAPON(projectile_radius_m), 0, 10, "0.15", .unit = "m",
+     .doc = "Radius of a projectile against walls and characters; at most arena.player_radius_m, "
+            "so that none begins in a wall."},
+    {"projectile_life_ms", OPTION_INT, WEAPON(projectile_life_ms), 1, ARB_PATH_LIFE_MS_MAX, "2000",
+     .unit = "ms",
+     .doc = "How long a projectile flies when it meets nothing. Longer takes more room: so many "
+            "entities per player as can be fired in this time."},
+    {"blast_m", OPTION_NUMBER, WEAPON(blast_m), 0, 100, "0", .unit = "m",
+     .doc = "Where a projectile ends, everyone within this distance is hurt, but its shooter and "
+            "who stands behind a wall; 0: only who is hit."},
+    {"blast_damage", OPTION_INT, WEAPON(blast_damage), 0, 1000, "0", .unit = "points",
+     .doc = "Damage of the blast in its middle; less with the distance, none at blast_m. Who is "
+            "hit takes the damage of the hit instead."},
     {"automatic", OPTION_BOOL, WEAPON(automatic), 0, 0, "false", .unit = "",
      .doc = "Fires for as long as the button is held; else one shot for each press."},
     {"start", OPTION_BOOL, WEAPON(start), 0, 0, "false", .unit = "",
@@ -75,7 +97,11 @@ static const char default_weapons[] =
     "\"reload_ms\": 2200},"
     " {\"name\": \"railgun\", \"range_m\": 30, \"damage\": 80, \"damage_far\": 80, \"pierce\": 3, "
     "\"pierce_factor\": 0.6, \"interval_ms\": 1400, \"magazine\": 3, \"reserve\": 6, "
-    "\"reserve_max\": 12, \"reload_ms\": 2500}]";
+    "\"reserve_max\": 12, \"reload_ms\": 2500},"
+    " {\"name\": \"launcher\", \"kind\": \"projectile\", \"damage\": 60, \"damage_far\": 60, "
+    "\"projectile_speed\": 18, \"projectile_radius_m\": 0.15, \"projectile_life_ms\": 2000, "
+    "\"blast_m\": 2.5, \"blast_damage\": 45, \"interval_ms\": 900, \"magazine\": 4, "
+    "\"reserve\": 8, \"reserve_max\": 24, \"reload_ms\": 2200}]";
 
 const struct option arena_options[] = {
     {"arena.player_radius_m", OPTION_NUMBER, AT(player_radius_m), 0.05, 10, "0.5", .unit = "m",
@@ -106,7 +132,7 @@ const struct option arena_options[] = {
      .item_bytes = sizeof(struct arena_hit_shape),
      .count_offset = offsetof(struct arena_params, hit_shape_count)},
     {"arena.weapons", OPTION_LIST, AT(weapons), 0, ARB_WEAPONS_MAX, default_weapons, .unit = "",
-     .doc = "The weapons of the mode, all hitscan. Maps and arena.pickup_weapon name them by "
+     .doc = "The weapons of the mode. Maps and arena.pickup_weapon name them by "
             "number, from 1.",
      .items = weapon_rows, .item_count = sizeof weapon_rows / sizeof weapon_rows[0],
      .item_bytes = sizeof(struct arena_weapon),

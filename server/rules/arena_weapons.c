@@ -1,4 +1,5 @@
-/* Weapons of the arena: the rays of a shot, what a hit costs, and rounds. */
+/* Weapons of the arena: the rays of a shot, what a hit costs, and rounds. What flies is in
+ * arena_projectiles.c. */
 #include "server/rules/arena_internal.h"
 #include "server/rules/rules_internal.h"
 
@@ -34,6 +35,11 @@ void arena_shoot(struct rules_context *context, struct rules_shot *shot)
     const struct arena_weapon *weapon = &params->weapons[shot->weapon];
     struct arb_rng *combat = world_stream(context->world, WORLD_STREAM_COMBAT);
     struct arb_vec2 aim = shot->rays[0].direction;
+    if (weapon->kind == ARENA_PROJECTILE) {
+        shot->pellet_count = 0;
+        shot->projectile_count = (uint8_t)weapon->pellets;
+        return; /* they leave in stage 7, along the aim */
+    }
     shot->pellet_count = (uint8_t)weapon->pellets;
     for (uint8_t i = 0; i < shot->pellet_count; i++) {
         struct rewind_ray *ray = &shot->rays[i];
@@ -74,28 +80,20 @@ int32_t arena_damage(const struct arena_params *params, const struct arena_weapo
     return arb_quantise(damage, 1.0F, 0, UINT16_MAX);
 }
 
-/* What one shot did to one victim: its pellets together are one event. */
-struct blow {
-    struct arb_key victim;
-    int32_t damage;
-    uint8_t part;
-    struct arb_vec2 point;
-};
-
 struct blows {
-    struct blow list[RULES_PELLETS_MAX * REWIND_HITS_MAX];
+    struct arena_blow list[RULES_PELLETS_MAX * REWIND_HITS_MAX];
     uint32_t count;
 };
 
-static struct blow *blow_for(struct blows *blows, const struct rewind_hit *hit)
+static struct arena_blow *blow_for(struct blows *blows, const struct rewind_hit *hit)
 {
     for (uint32_t i = 0; i < blows->count; i++) {
         if (arb_key_equal(blows->list[i].victim, hit->victim)) {
             return &blows->list[i];
         }
     }
-    struct blow *blow = &blows->list[blows->count++];
-    *blow = (struct blow){.victim = hit->victim, .part = hit->part, .point = hit->point};
+    struct arena_blow *blow = &blows->list[blows->count++];
+    *blow = (struct arena_blow){.victim = hit->victim, .part = hit->part, .point = hit->point};
     return blow;
 }
 
@@ -114,15 +112,14 @@ static void score_kill(struct rules_context *context, uint16_t killer, uint16_t 
     players[killer].score += own_team ? params->team_kill_score : params->kill_score;
 }
 
-/* A point at the very end of the world may be rounded past it, and no message says so. */
-static float within_world(float coordinate)
+float arena_within_world(float coordinate)
 {
     const float limit = 4096.0F;
     return fminf(fmaxf(coordinate, -limit), limit);
 }
 
 static void emit_hit(struct rules_context *context, uint16_t shooter, uint16_t victim,
-                     const struct blow *blow, int32_t damage)
+                     const struct arena_blow *blow, int32_t damage)
 {
     struct arb_event event = {.kind = ARB_EVENT_HIT};
     event.hit = (struct arb_event_hit){
@@ -131,14 +128,13 @@ static void emit_hit(struct rules_context *context, uint16_t shooter, uint16_t v
         .victim_slot = victim,
         .damage = (uint16_t)damage,
         .part = blow->part,
-        .x = within_world(blow->point.x),
-        .y = within_world(blow->point.y),
+        .x = arena_within_world(blow->point.x),
+        .y = arena_within_world(blow->point.y),
     };
     rules_emit(context, shooter, victim, &event);
 }
 
-/* A victim that is dead, by an earlier shot of this tick too, gives nothing. */
-static void strike(struct rules_context *context, uint16_t shooter, const struct blow *blow)
+void arena_strike(struct rules_context *context, uint16_t shooter, const struct arena_blow *blow)
 {
     struct world_entity *entity = world_find(context->world, blow->victim);
     if (entity == NULL || entity->kind != ARB_ARENA_CHARACTER ||
@@ -174,7 +170,7 @@ void arena_shots(struct rules_context *context, const struct rules_shot *shots, 
             }
         }
         for (uint32_t b = 0; b < blows.count; b++) {
-            strike(context, shot->slot, &blows.list[b]);
+            arena_strike(context, shot->slot, &blows.list[b]);
         }
     }
 }

@@ -22,7 +22,8 @@ void rules_emit(struct rules_context *context, uint16_t to, uint16_t also,
                 const struct arb_event *event)
 {
     struct rules_events *events = context->events;
-    uint32_t room = event->kind == ARB_EVENT_HIT ? events->capacity / 2 : events->capacity;
+    bool is_hit = event->kind == ARB_EVENT_HIT || event->kind == ARB_EVENT_IMPACT;
+    uint32_t room = is_hit ? events->capacity / 2 : events->capacity;
     if (events->count >= room) {
         events->dropped++;
         return;

@@ -1,8 +1,8 @@
 /* The one interface between engine and game: a table of functions and numbers. The engine sees only
  * this header; a mode sees this header and the world. A mode gives meaning (damage, death, pickup,
- * growth, score, respawn); it never touches sockets, clocks, interest or the past. Everything here
- * runs inside the pure part of the tick: no clock, no allocation, no randomness but the world's
- * streams.
+ * growth, score, respawn); it never touches sockets, clocks or interest, and of the past it only
+ * asks (server/rewind). Everything here runs inside the pure part of the tick: no clock, no
+ * allocation, no randomness but the world's streams.
  */
 #ifndef RULES_H
 #define RULES_H
@@ -45,7 +45,9 @@ struct rules_context {
     const struct arb_geometry *geometry;
     const struct arb_move_params *move;
     struct collide *collide;
+    struct rewind *rewind; /* the past, for questions only; a mode keeps nothing of it */
     uint32_t tick_rate;
+    uint32_t catchup_ticks; /* so far back a projectile may leave: lagcomp.projectile_catchup_ms */
     struct rules_events *events;
 };
 
@@ -54,7 +56,8 @@ struct rules_shot {
     uint16_t slot;
     struct arb_key shooter;
     uint8_t weapon;
-    uint8_t pellet_count;
+    uint8_t pellet_count;     /* rays */
+    uint8_t projectile_count; /* leave in stage 7 from the origin of rays[0], along its direction */
     arb_sequence sequence;
     /* What the engine did with the client's word, for whoever looks; no rule reads it. */
     struct arb_view claimed; /* the rays have the applied one */

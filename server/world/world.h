@@ -178,7 +178,7 @@ struct arb_vec2 world_body_point(const struct world *world, uint16_t body, uint3
                                  struct arb_vec2 head);
 
 _Static_assert(sizeof(struct world_head) == 136, "no padding");
-_Static_assert(sizeof(struct world_player) == 248, "no padding");
+_Static_assert(sizeof(struct world_player) == 256, "no padding");
 _Static_assert(sizeof(struct world_entity) == 72, "no padding");
 _Static_assert(sizeof(struct world_body) == 24, "no padding");
 

@@ -68,6 +68,7 @@ static void apply(struct arbiter_client *client, const struct arb_event *event, 
     case ARB_EVENT_DEATH:
     case ARB_EVENT_REBIND:
     case ARB_EVENT_HIT:
+    case ARB_EVENT_IMPACT:
         break;
     }
 }
@@ -173,6 +174,13 @@ static struct arbiter_event told(const struct arb_event *event, arb_tick tick)
         out.c = event->hit.damage;
         out.x = event->hit.x;
         out.y = event->hit.y;
+        break;
+    case ARB_EVENT_IMPACT:
+        out.a = event->impact.shooter_slot;
+        out.b = event->impact.action;
+        out.c = event->impact.pellet;
+        out.x = event->impact.x;
+        out.y = event->impact.y;
         break;
     case ARB_EVENT_SCORE:
         out.a = event->score.slot;

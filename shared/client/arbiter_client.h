@@ -33,7 +33,7 @@ enum {
     ARBITER_BUTTONS = 16,
     ARBITER_FIELDS_MAX = 16,      /* values of one entity */
     ARBITER_SHAPE_POINTS_MAX = 8, /* corners of a static shape */
-    ARBITER_WEAPONS_MAX = 4,
+    ARBITER_WEAPONS_MAX = 6,
     ARBITER_NO_SLOT = 0xFFFF, /* no player */
 };
 
@@ -228,6 +228,8 @@ enum arbiter_event_kind {
     ARBITER_EVENT_SCORE,  /* a: slot, b: score, c: kills */
     ARBITER_EVENT_PHASE,  /* a: enum arbiter_match_phase, b: round */
     ARBITER_EVENT_RESULT, /* a: enum arbiter_end, b: winner's slot, c: winning team */
+    ARBITER_EVENT_IMPACT, /* a projectile ended at a character; a: shooter's slot, b: action,
+                             c: pellet; x, y: where. HIT and DEATH tell whom it hurt */
 };
 
 enum arbiter_cause {

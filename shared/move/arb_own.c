@@ -25,7 +25,7 @@ static const struct arb_field arena_rows[] = {
     OWN(reload_ticks, U16, 16, 0, 65535, "ticks left of the running reload, 0: none"),
     OWN(magazine, U16, 16, 0, 65535, "rounds in the weapon, per weapon"),
     OWN(reserve, U16, 16, 0, 65535, "rounds carried for it, per weapon"),
-    OWN(weapon, U8, 2, 0, ARB_WEAPONS_MAX - 1, "index of the weapon in hand"),
+    OWN(weapon, U8, 3, 0, ARB_WEAPONS_MAX - 1, "index of the weapon in hand"),
     OWN(weapons, U8, ARB_WEAPONS_MAX, 0, (1 << ARB_WEAPONS_MAX) - 1, "bit per weapon carried"),
 };
 
@@ -44,7 +44,12 @@ static const struct arb_field serpent_rows[] = {
     PARAM(weapons[index].interval_ticks, U16, 16, 0, 65535, "ticks between two shots"),            \
         PARAM(weapons[index].magazine, U16, 16, 0, 65535, "rounds, 0: no magazine"),               \
         PARAM(weapons[index].reload_ticks, U16, 16, 0, 65535, "ticks of a reload"),                \
-        PARAM(weapons[index].automatic, U8, 1, 0, 1, "1: fires while held; 0: one shot a press")
+        PARAM(weapons[index].automatic, U8, 1, 0, 1, "1: fires while held; 0: one shot a press"),  \
+        PARAM(weapons[index].projectiles, U8, 5, 0, 16, "projectiles of one shot, 0: hitscan"),    \
+        PARAM(weapons[index].projectile_ticks, U16, 16, 0, 65535, "ticks that one flies"),         \
+        PARAM(weapons[index].projectile_speed, F32, 0, 0, 512, "m/s"),                             \
+        PARAM(weapons[index].projectile_radius, F32, 0, 0, PLACE, "m"),                            \
+        PARAM(weapons[index].projectile_spread, F32, 0, 0, ANGLE, "rad, half of their fan")
 
 static const struct arb_field param_rows[] = {
     PARAM(mover, U8, 2, 0, ARB_MOVER_SERPENT, "0 none, 1 arena, 2 serpent"),
@@ -65,9 +70,11 @@ static const struct arb_field param_rows[] = {
     WEAPON(1),
     WEAPON(2),
     WEAPON(3),
+    WEAPON(4),
+    WEAPON(5),
 };
 
-_Static_assert(ARB_WEAPONS_MAX == 4, "a WEAPON row for each");
+_Static_assert(ARB_WEAPONS_MAX == 6, "a WEAPON row for each");
 
 const struct arb_fields arb_own_fields_arena = ARB_FIELDS("own.arena", arena_rows);
 const struct arb_fields arb_own_fields_serpent = ARB_FIELDS("own.serpent", serpent_rows);

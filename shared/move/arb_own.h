@@ -8,7 +8,7 @@
 #include "shared/base/arb_field.h"
 #include "shared/base/arb_types.h"
 
-enum { ARB_WEAPONS_MAX = 4 };
+enum { ARB_WEAPONS_MAX = 6 };
 
 enum arb_mover {
     ARB_MOVER_NONE = 0,
@@ -35,14 +35,18 @@ struct arb_own {
     uint8_t reserved;                   /* 0 */
 };
 
-_Static_assert(sizeof(struct arb_own) == 7 * 4 + 4 * 2 + 8 * 2 + 4, "no padding");
+_Static_assert(sizeof(struct arb_own) == 7 * 4 + 4 * 2 + 12 * 2 + 4, "no padding");
 
 struct arb_weapon_step {
     uint16_t interval_ticks; /* between two shots, >= 1 */
     uint16_t magazine;       /* rounds; 0: no magazine, never reloads, never empty */
     uint16_t reload_ticks;
-    uint8_t automatic; /* 1: fires while the button is held; 0: one shot a press */
-    uint8_t reserved;
+    uint8_t automatic;         /* 1: fires while the button is held; 0: one shot a press */
+    uint8_t projectiles;       /* of one shot; 0: hitscan, the rest is 0 then */
+    uint16_t projectile_ticks; /* how long one flies, >= 1 */
+    float projectile_speed;    /* m/s */
+    float projectile_radius;   /* m */
+    float projectile_spread;   /* rad: half of the fan in which several leave */
 };
 
 /* Told in the welcome in exact floats; equal on both ends for the whole match. */

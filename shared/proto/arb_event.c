@@ -48,6 +48,18 @@ static const struct arb_field hit_rows[] = {
 };
 const struct arb_fields arb_event_hit_fields = ARB_FIELDS("EVENT HIT", hit_rows);
 
+static const struct arb_field impact_rows[] = {
+    ARB_FIELD(arb_event_impact, shooter_slot, U16, 16, 0, ARB_PLAYERS_MAX - 1, "who fired"),
+    ARB_FIELD(arb_event_impact, action, U16, 16, 0, U16_MAX,
+              "low bits of the sequence of the input that fired"),
+    ARB_FIELD(arb_event_impact, pellet, U8, 4, 0, 15, "which one of its shot"),
+    ARB_FIELD(arb_event_impact, moment, U32, 32, 0, U32_MAX,
+              "when in the drawn world, 1/256 tick, low 32 bits"),
+    ARB_FIELD(arb_event_impact, x, F32, 32, -4096.0, 4096.0, "m, its centre then"),
+    ARB_FIELD(arb_event_impact, y, F32, 32, -4096.0, 4096.0, "m"),
+};
+const struct arb_fields arb_event_impact_fields = ARB_FIELDS("EVENT IMPACT", impact_rows);
+
 static const struct arb_field score_rows[] = {
     ARB_FIELD(arb_event_score, slot, U16, 16, 0, ARB_PLAYERS_MAX - 1, "slot"),
     ARB_FIELD(arb_event_score, score, I32, 32, -2147483648.0, 2147483647.0, "score"),

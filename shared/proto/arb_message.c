@@ -65,6 +65,7 @@ const struct arb_fields *const arb_proto_tables[] = {
     &arb_event_rebind_fields,
     &arb_event_death_fields,
     &arb_event_hit_fields,
+    &arb_event_impact_fields,
     &arb_event_score_fields,
     &arb_event_phase_fields,
     &arb_event_result_fields,

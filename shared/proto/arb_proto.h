@@ -333,7 +333,8 @@ void arb_assembly_finish(struct arb_assembly *assembly, bool committed);
     X(4, HIT, hit, "a shot hit (to shooter and victim)")                                           \
     X(5, SCORE, score, "a player's score line changed")                                            \
     X(6, PHASE, phase, "the match went into another phase")                                        \
-    X(7, RESULT, result, "the match ended")
+    X(7, RESULT, result, "the match ended")                                                        \
+    X(8, IMPACT, impact, "a projectile ended at a character")
 
 enum arb_event_kind {
 #define X(value, name, suffix, text) ARB_EVENT_##name = value,
@@ -385,6 +386,13 @@ struct arb_event {
             uint8_t part;
             float x, y; /* m, where it hit */
         } hit;
+        struct arb_event_impact {
+            uint16_t shooter_slot;
+            uint16_t action; /* these two as in the entity's fields */
+            uint8_t pellet;
+            uint32_t moment; /* low 32 bits, in 1/256 tick, of the drawn world */
+            float x, y;      /* m, its centre then */
+        } impact;
         struct arb_event_score {
             uint16_t slot;
             int32_t score;

@@ -46,6 +46,7 @@ static uint64_t hash_kind(uint64_t hash, const struct arb_kind *kind)
     hash = hash_text(hash, kind->name);
     hash = arb_hash_mix(hash, kind->field_count);
     hash = arb_hash_mix(hash, kind->has_body);
+    hash = arb_hash_mix(hash, kind->has_path);
     for (int i = 0; i < kind->field_count; i++) {
         const struct arb_kind_field *field = &kind->fields[i];
         uint32_t unit;

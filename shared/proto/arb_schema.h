@@ -37,6 +37,10 @@ struct arb_kind {
     int8_t heading; /* unit ARB_TURN / 2^bits */
     int8_t jump;    /* jump count: a difference means no interpolation */
     int8_t owner;   /* player slot + 1; 0: nobody */
+    /* Its state never changes: x, y is where it was at `start`, from where it goes on with vx, vy
+     * for ever (shared/view/arb_drawn.h says where it is). Such a kind has both. */
+    uint8_t has_path;
+    int8_t start; /* moment in 1/256 tick, the low bits; meaningful with has_path */
 };
 
 struct arb_schema {
@@ -88,7 +92,7 @@ extern const struct arb_schema arb_schema_serpent;
 const struct arb_schema *arb_schema_find(const char *name);
 
 /* Field indices of the built-in kinds (their order in the tables). */
-enum arb_arena_kind { ARB_ARENA_CHARACTER, ARB_ARENA_PICKUP };
+enum arb_arena_kind { ARB_ARENA_CHARACTER, ARB_ARENA_PICKUP, ARB_ARENA_PROJECTILE };
 enum arb_arena_character_field {
     ARB_CHARACTER_OWNER, /* slot + 1 */
     ARB_CHARACTER_TEAM,  /* 0: none */
@@ -108,6 +112,18 @@ enum arb_arena_pickup_field {
     ARB_PICKUP_X,
     ARB_PICKUP_Y,
     ARB_PICKUP_FIELDS,
+};
+enum arb_arena_projectile_field {
+    ARB_PROJECTILE_OWNER, /* slot + 1 of the shooter */
+    ARB_PROJECTILE_WEAPON,
+    ARB_PROJECTILE_X, /* 1/512 m, at the start */
+    ARB_PROJECTILE_Y,
+    ARB_PROJECTILE_VX, /* 1/256 m/s */
+    ARB_PROJECTILE_VY,
+    ARB_PROJECTILE_START,  /* 1/256 tick, low 24 bits */
+    ARB_PROJECTILE_ACTION, /* low 16 bits of the sequence of the input that fired */
+    ARB_PROJECTILE_PELLET, /* which of its shot */
+    ARB_PROJECTILE_FIELDS,
 };
 enum arb_pickup_type { ARB_PICKUP_HEALTH, ARB_PICKUP_AMMO, ARB_PICKUP_WEAPON };
 
@@ -132,7 +148,7 @@ enum arb_serpent_food_field {
 /* Hash over every table of the protocol (messages, own state, parameters, all built-in kinds): told
  * at connect. The tables of own state and parameters belong to shared/move, which this module does
  * not include: their hash stands here, and a test compares it with the tables. */
-#define ARB_PROTO_MOVE_TABLES_HASH 0x8FF9AC0772E1953AULL
+#define ARB_PROTO_MOVE_TABLES_HASH 0xD6612F53FFFC3548ULL
 uint64_t arb_proto_schema_hash(void);
 
 struct arb_fields;

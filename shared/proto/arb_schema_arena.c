@@ -3,6 +3,7 @@
 
 #define METRE (1.0F / 512.0F)
 #define SPEED (1.0F / 64.0F)
+#define PATH_SPEED (1.0F / 256.0F)
 #define STEP 1.0F
 
 /* field, name, bits, signed, unit, text */
@@ -15,7 +16,7 @@
     ROW(VY, "vy", 14, 1, SPEED, "m/s")                                                             \
     ROW(HEADING, "heading", 16, 0, ARB_TURN / 65536.0F, "turn/65536 counter-clockwise from +x")    \
     ROW(HEALTH, "health", 10, 0, STEP, "points")                                                   \
-    ROW(WEAPON, "weapon", 2, 0, STEP, "index of the weapon in hand")                               \
+    ROW(WEAPON, "weapon", 3, 0, STEP, "index of the weapon in hand")                               \
     ROW(JUMP, "jump", 8, 0, STEP, "jump count, wraps; a difference means no interpolation")
 
 #define PICKUP_ROWS(ROW)                                                                           \
@@ -23,6 +24,17 @@
     ROW(VALUE, "value", 10, 0, STEP, "points, rounds, or index of the weapon")                     \
     ROW(X, "x", 22, 1, METRE, "m, centre")                                                         \
     ROW(Y, "y", 22, 1, METRE, "m")
+
+#define PROJECTILE_ROWS(ROW)                                                                       \
+    ROW(OWNER, "owner", 11, 0, STEP, "player slot + 1 of who fired")                               \
+    ROW(WEAPON, "weapon", 3, 0, STEP, "index of the weapon")                                       \
+    ROW(X, "x", 22, 1, METRE, "m, centre at the start")                                            \
+    ROW(Y, "y", 22, 1, METRE, "m")                                                                 \
+    ROW(VX, "vx", 18, 1, PATH_SPEED, "m/s, from the start on")                                     \
+    ROW(VY, "vy", 18, 1, PATH_SPEED, "m/s")                                                        \
+    ROW(START, "start", 24, 0, STEP, "moment that its shooter saw, low bits, in 1/256 tick")       \
+    ROW(ACTION, "action", 16, 0, STEP, "low bits of the sequence of the input that fired it")      \
+    ROW(PELLET, "pellet", 4, 0, STEP, "which one of its shot, from 0")
 
 #define TABLE_ROW(field, name, bits, is_signed, unit, text) {name, bits, is_signed, unit, text},
 
@@ -34,17 +46,26 @@
 #define PICKUP_CHECK(field, name, bits, is_signed, unit, text)                                     \
     _Static_assert((int)PICKUP_AT_##field == (int)ARB_PICKUP_##field, name);
 
+#define PROJECTILE_INDEX(field, name, bits, is_signed, unit, text) PROJECTILE_AT_##field,
+#define PROJECTILE_CHECK(field, name, bits, is_signed, unit, text)                                 \
+    _Static_assert((int)PROJECTILE_AT_##field == (int)ARB_PROJECTILE_##field, name);
+
 enum { CHARACTER_ROWS(CHARACTER_INDEX) CHARACTER_ROW_COUNT };
 enum { PICKUP_ROWS(PICKUP_INDEX) PICKUP_ROW_COUNT };
+enum { PROJECTILE_ROWS(PROJECTILE_INDEX) PROJECTILE_ROW_COUNT };
 CHARACTER_ROWS(CHARACTER_CHECK)
 PICKUP_ROWS(PICKUP_CHECK)
+PROJECTILE_ROWS(PROJECTILE_CHECK)
 _Static_assert((int)CHARACTER_ROW_COUNT == (int)ARB_CHARACTER_FIELDS, "a row for each field");
 _Static_assert((int)PICKUP_ROW_COUNT == (int)ARB_PICKUP_FIELDS, "a row for each field");
+_Static_assert((int)PROJECTILE_ROW_COUNT == (int)ARB_PROJECTILE_FIELDS, "a row for each field");
 _Static_assert((int)ARB_CHARACTER_FIELDS <= (int)ARB_KIND_FIELDS_MAX,
                "the published entity holds them");
 
 static const struct arb_kind_field character_rows[] = {CHARACTER_ROWS(TABLE_ROW)};
 static const struct arb_kind_field pickup_rows[] = {PICKUP_ROWS(TABLE_ROW)};
+
+static const struct arb_kind_field projectile_rows[] = {PROJECTILE_ROWS(TABLE_ROW)};
 
 static const struct arb_kind kinds[] = {
     [ARB_ARENA_CHARACTER] =
@@ -72,6 +93,21 @@ static const struct arb_kind kinds[] = {
             .heading = -1,
             .jump = -1,
             .owner = -1,
+        },
+    [ARB_ARENA_PROJECTILE] =
+        {
+            .name = "projectile",
+            .fields = projectile_rows,
+            .field_count = ARB_PROJECTILE_FIELDS,
+            .x = ARB_PROJECTILE_X,
+            .y = ARB_PROJECTILE_Y,
+            .vx = ARB_PROJECTILE_VX,
+            .vy = ARB_PROJECTILE_VY,
+            .heading = -1,
+            .jump = -1,
+            .owner = ARB_PROJECTILE_OWNER,
+            .has_path = 1,
+            .start = ARB_PROJECTILE_START,
         },
 };
 

@@ -28,6 +28,38 @@ static struct arb_vec2 velocity_of(const struct arb_kind *kind, const struct arb
                              arb_published_value(kind, state, kind->vy)};
 }
 
+/* The start is never ahead of a tick that has the entity; of the moments that its low bits may
+ * mean, the newest one. */
+static arb_fine start_of(const struct arb_kind *kind, const struct arb_published *state,
+                         arb_tick tick)
+{
+    uint64_t moments = tick * (ARB_FINE_TICK / ARB_PATH_MOMENT);
+    uint64_t mask = (UINT64_C(1) << kind->fields[kind->start].bits) - 1;
+    uint64_t passed = (moments - (uint64_t)state->q[kind->start]) & mask;
+    return (arb_fine)(moments - passed) * ARB_PATH_MOMENT;
+}
+
+struct arb_path arb_published_path(const struct arb_kind *kind, const struct arb_published *state,
+                                   arb_tick tick)
+{
+    return (struct arb_path){
+        .origin = position_of(kind, state),
+        .velocity = velocity_of(kind, state),
+        .start = start_of(kind, state, tick),
+    };
+}
+
+struct arb_vec2 arb_published_position(const struct arb_kind *kind,
+                                       const struct arb_published *state, arb_tick tick,
+                                       uint32_t tick_rate)
+{
+    if (!kind->has_path) {
+        return position_of(kind, state);
+    }
+    struct arb_path path = arb_published_path(kind, state, tick);
+    return arb_path_at(&path, tick_rate, (arb_fine)tick * ARB_FINE_TICK);
+}
+
 /* A jump lies between the two: the earlier state holds until the later tick. */
 static bool jumped(const struct arb_kind *kind, const struct arb_drawn_pair *pair)
 {
@@ -65,6 +97,9 @@ enum arb_drawn_how arb_drawn_how(const struct arb_kind *kind, const struct arb_d
     if (ticks <= 0.0F) {
         return ARB_DRAWN_BETWEEN;
     }
+    if (kind->has_path) {
+        return ARB_DRAWN_BEYOND; /* its path has no end that would freeze it */
+    }
     bool beyond =
         !kind->has_body && ticks <= (float)arb_move_extrapolation_cap(rule->interval_ticks);
     return beyond ? ARB_DRAWN_BEYOND : ARB_DRAWN_FROZEN;
@@ -74,6 +109,10 @@ enum arb_drawn_how arb_drawn_how(const struct arb_kind *kind, const struct arb_d
 struct arb_vec2 arb_drawn_position(const struct arb_kind *kind, const struct arb_drawn_pair *pair,
                                    const struct arb_drawn_rule *rule)
 {
+    if (kind->has_path) {
+        struct arb_path path = arb_published_path(kind, pair->from, pair->from_tick);
+        return arb_path_at(&path, rule->tick_rate, pair->at);
+    }
     struct arb_vec2 from = position_of(kind, pair->from);
     if (blends(kind, pair)) {
         return arb_move_lerp(from, position_of(kind, pair->to), arb_drawn_part(kind, pair));

@@ -5,6 +5,7 @@
 #ifndef ARB_DRAWN_H
 #define ARB_DRAWN_H
 
+#include "shared/move/arb_path.h"
 #include "shared/proto/arb_schema.h"
 
 struct arb_drawn_rule {
@@ -31,6 +32,15 @@ enum arb_drawn_how {
  * index of -1 (the kind has none). */
 float arb_published_value(const struct arb_kind *kind, const struct arb_published *state,
                           int index);
+
+/* The path of an entity whose kind has one; `tick` is any published tick that has the entity. */
+struct arb_path arb_published_path(const struct arb_kind *kind, const struct arb_published *state,
+                                   arb_tick tick);
+
+/* Where it is at published tick `tick`, of which this is the state: m. Paths included. */
+struct arb_vec2 arb_published_position(const struct arb_kind *kind,
+                                       const struct arb_published *state, arb_tick tick,
+                                       uint32_t tick_rate);
 
 /* How far from `from` to `to`, 0..1; 0 where nothing is blended: one state alone, another kind, or
  * a jump between the two, over which the earlier one holds. */

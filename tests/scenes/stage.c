@@ -1,6 +1,7 @@
 #include "tests/scenes/stage.h"
 
 #include "shared/base/arb_assert.h"
+#include "shared/base/arb_math.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,6 +69,52 @@ bool stage_check(struct stage *stage, char *error, size_t error_bytes)
                                stage->players, &stage->map, error, error_bytes);
 }
 
+static void make_past(struct stage *stage, const struct world_capacity *capacity)
+{
+    struct rewind_kind kinds[ARB_KINDS_MAX] = {0};
+    stage->rules->rewind_kinds(stage->params, kinds);
+    struct rewind_config config = {
+        .schema = stage->rules->schema,
+        .kinds = kinds,
+        .tick_rate = stage->context.tick_rate,
+        .max_rewind_ms = 500,
+        .snapshot_interval_ticks = (uint32_t)stage->config.match.snapshot_interval_ticks,
+        .entity_capacity = capacity->entities,
+        .player_capacity = capacity->players,
+    };
+    stage->rewind = rewind_create(&stage->arena, &config, stage->geometry);
+    stage->context.rewind = stage->rewind;
+}
+
+static void publish(struct stage *stage)
+{
+    const struct world *world = &stage->world;
+    /* A test that turns the clock has no past from then on. */
+    const struct arb_frame *newest = stage->rewind == NULL ? NULL : rewind_newest(stage->rewind);
+    if (stage->rewind == NULL || (newest != NULL && newest->tick + 1 != world->head->tick)) {
+        return;
+    }
+    struct arb_frame *frame = rewind_begin_frame(stage->rewind, world->head->tick);
+    for (uint16_t id = 0; id < world->head->entity_capacity; id++) {
+        const struct world_entity *entity = &world->entities[id];
+        if (entity->alive) {
+            struct arb_published *out = &frame->entities[frame->entity_count++];
+            memset(out, 0, sizeof *out);
+            out->key = world_key(world, entity);
+            out->kind = entity->kind;
+            stage->rules->publish(&stage->context, entity, out->q);
+        }
+    }
+    rewind_commit(stage->rewind);
+}
+
+static void end_tick(struct stage *stage)
+{
+    world_settle(&stage->world);
+    publish(stage);
+    stage->world.head->tick++;
+}
+
 void stage_start(struct stage *stage)
 {
     const struct rules *rules = stage->rules;
@@ -85,6 +132,8 @@ void stage_start(struct stage *stage)
         .geometry = stage->geometry,
         .move = &stage->move,
         .tick_rate = tick_rate,
+        .catchup_ticks =
+            arb_ms_to_ticks((uint32_t)stage->config.match.lagcomp.projectile_catchup_ms, tick_rate),
         .events = &stage->events,
     };
     for (uint16_t slot = 0; slot < stage->players; slot++) {
@@ -93,14 +142,17 @@ void stage_start(struct stage *stage)
         player->presence = WORLD_PRESENT;
         player->team = stage->config.match.teams != 0 ? (uint8_t)(1 + slot % 2) : 0;
     }
+    if (rules->shoot != NULL) {
+        make_past(stage, &capacity);
+    }
     stage->world.head->phase = ARB_PHASE_LIVE;
     rules->round_begin(&stage->context);
-    world_settle(&stage->world);
-    stage->world.head->tick++;
+    end_tick(stage);
 }
 
 void stage_close(struct stage *stage)
 {
+    rewind_destroy(stage->rewind);
     if (stage->geometry != NULL) {
         arb_geometry_destroy(stage->geometry);
     }
@@ -119,8 +171,7 @@ void stage_tick(struct stage *stage, const struct rules_shot *shots, uint32_t sh
     rules->shots(&stage->context, shots, shot_count);
     rules->contacts(&stage->context, contacts, contact_count);
     rules->update(&stage->context);
-    world_settle(&stage->world);
-    stage->world.head->tick++;
+    end_tick(stage);
     memset(stage->moved, 0, sizeof stage->moved);
 }
 

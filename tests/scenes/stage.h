@@ -15,6 +15,7 @@ struct stage {
     struct map map;
     struct arb_geometry *geometry;
     struct world world;
+    struct rewind *rewind; /* of modes that shoot: published at the end of each tick */
     struct arb_move_params move;
     struct rules_events events;                  /* of the last tick */
     struct rules_moved moved[STAGE_PLAYERS_MAX]; /* for the next tick; stepped where there is a

@@ -27,14 +27,15 @@ LAYERS = {
     "server/collide": ["shared/base", "shared/move", "server/world"],
     "server/rewind": ["shared/base", "shared/move", "shared/proto", "shared/view", "server/world",
                       "server/collide"],
-    "server/interest": ["shared/base", "shared/move", "shared/proto", "server/world",
-                        "server/rewind"],
+    "server/interest": ["shared/base", "shared/move", "shared/proto", "shared/view",
+                        "server/world", "server/rewind"],
     # match/port.h is a leaf: the table through which packets leave.
     "server/replicate": ["shared/base", "shared/move", "shared/proto", "shared/view", "server/world",
                          "server/rewind", "server/interest", "server/match/port.h"],
     # A mode: its table and the world; option.h is a leaf with which it describes its options.
-    "server/rules": ["shared/base", "shared/move", "shared/proto", "server/world",
+    "server/rules": ["shared/base", "shared/move", "shared/proto", "shared/view", "server/world",
                      "server/collide/collide.h", "server/rewind/rewind.h",
+                     "server/rewind/rewind_flight.h",
                      "server/config/option.h"],
     # The engine sees only the rules' interface, never a mode.
     "server/match": ["shared/base", "shared/proto", "shared/move", "shared/view", "server/world",

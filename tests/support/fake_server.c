@@ -32,7 +32,8 @@ static struct arb_move_params make_params(bool serpent)
     params.boost_speed = 8.0F;
     params.turn_rate = ARB_PI;
     params.weapon_count = serpent ? 0 : 1;
-    params.weapons[0] = (struct arb_weapon_step){8, 12, 60, 1, 0};
+    params.weapons[0] = (struct arb_weapon_step){
+        .interval_ticks = 8, .magazine = 12, .reload_ticks = 60, .automatic = 1};
     return params;
 }
 

@@ -152,6 +152,17 @@ static void event_hit_fill(struct proto_decoded *out)
     out->event.hit.y = 0.1F;
 }
 
+static void event_impact_fill(struct proto_decoded *out)
+{
+    event_start(out, ARB_EVENT_IMPACT);
+    out->event.impact.shooter_slot = 1;
+    out->event.impact.action = 65000;
+    out->event.impact.pellet = 15;
+    out->event.impact.moment = 0xFFFFFF00U;
+    out->event.impact.x = 12.5F;
+    out->event.impact.y = -0.1F;
+}
+
 static void event_score_fill(struct proto_decoded *out)
 {
     event_start(out, ARB_EVENT_SCORE);
@@ -702,6 +713,7 @@ const struct proto_sample proto_samples[] = {
     SAMPLE(event_rebind, event, event),
     SAMPLE(event_death, event, event),
     SAMPLE(event_hit, event, event),
+    SAMPLE(event_impact, event, event),
     SAMPLE(event_score, event, event),
     SAMPLE(event_phase, event, event),
     SAMPLE(event_result, event, event),

@@ -31,9 +31,9 @@ static const struct arb_kind_field rig_dot_fields[] = {
     {"b", 20, 0, 1.0F, ""},
 };
 static const struct arb_kind rig_kinds[] = {
-    {"dot", rig_dot_fields, 4, 0, 0, 1, -1, -1, -1, -1, 2},
-    {"snake", rig_dot_fields, 4, 1, 0, 1, -1, -1, -1, -1, 2},
-    {"box", rig_dot_fields, 4, 0, 0, 1, -1, -1, -1, -1, -1},
+    {"dot", rig_dot_fields, 4, 0, 0, 1, -1, -1, -1, -1, 2, 0, 0},
+    {"snake", rig_dot_fields, 4, 1, 0, 1, -1, -1, -1, -1, 2, 0, 0},
+    {"box", rig_dot_fields, 4, 0, 0, 1, -1, -1, -1, -1, -1, 0, 0},
 };
 static const struct arb_schema rig_schema = {"test", rig_kinds, 3, ARB_MOVER_NONE};
 

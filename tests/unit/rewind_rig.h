@@ -17,7 +17,7 @@
 enum { ENTITIES = 1024, BODY = 1, HEAD = 2 };
 
 /* A circle around the centre and a capsule that sticks out ahead. */
-static const struct rewind_kind kinds[2] = {
+static const struct rewind_kind kinds[3] = {
     [ARB_ARENA_CHARACTER] = {.shapes = {{{0, 0}, {0, 0}, 0.5F, BODY},
                                         {{0.4F, 0}, {1, 0}, 0.2F, HEAD}},
                              .count = 2},

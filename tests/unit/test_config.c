@@ -78,11 +78,11 @@ static const char *const bad_files[][2] = {
     {"{\"snapshot\": {\"chunk_payload_bytes\": 1184}}",
      "c.json:1:38: snapshot.chunk_payload_bytes: 1184 is not allowed"},
     {"{\"arena\": {\"weapons\": [{}, {\"damge\": 1}]}}",
-     "c.json:1:29: arena.weapons[1].damge: unknown key; allowed: name, range_m, damage,"},
+     "c.json:1:29: arena.weapons[1].damge: unknown key; allowed: name, kind, range_m,"},
     {"{\"arena\": {\"weapons\": [{}, {\"damage\": -1}]}}",
      "c.json:1:39: arena.weapons[1].damage: -1 is not allowed; allowed: an integer from 0 to 1000"},
-    {"{\"arena\": {\"weapons\": [{}, {}, {}, {}, {}]}}",
-     "c.json:1:23: arena.weapons: an array is not allowed; allowed: an array of 0 to 4 objects"},
+    {"{\"arena\": {\"weapons\": [{}, {}, {}, {}, {}, {}, {}]}}",
+     "c.json:1:23: arena.weapons: an array is not allowed; allowed: an array of 0 to 6 objects"},
     {"{\"arena\": {\"hit_shapes\": []}}", "c.json:1:26: arena.hit_shapes: an array is not allowed"},
     {"{\"arena\": {\"weapons\": [7]}}", "c.json:1:24: arena.weapons[0]: 7 is not allowed"},
     /* relations: at the option that somebody set */
@@ -137,7 +137,7 @@ Test(config, defaults_are_those_of_the_specification)
     cr_assert_eq(config.match.first_tick.set, 0);
     const struct arena_params *params = config.mode_params[0];
     cr_assert_eq(params->max_speed, 6.0F);
-    cr_assert_eq(params->weapon_count, 4);
+    cr_assert_eq(params->weapon_count, 5);
     cr_assert_eq(params->hit_shapes[0].radius, 0.5F, "an item's missing keys have their defaults");
 }
 

@@ -232,7 +232,7 @@ Test(config_corrupt, each_item_of_a_list_that_is_no_object_is_refused_at_its_pat
             items++;
         }
     }
-    cr_assert_eq(items, 5);
+    cr_assert_eq(items, 6);
     json_free(&subject.json);
 }
 

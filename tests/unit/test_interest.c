@@ -16,8 +16,8 @@ static const struct arb_kind_field place_fields[] = {
     {"y", 24, 1, UNIT, "m"},
 };
 static const struct arb_kind kinds[] = {
-    {"dot", place_fields, 2, 0, 0, 1, -1, -1, -1, -1, -1},
-    {"snake", place_fields, 2, 1, 0, 1, -1, -1, -1, -1, -1},
+    {"dot", place_fields, 2, 0, 0, 1, -1, -1, -1, -1, -1, 0, 0},
+    {"snake", place_fields, 2, 1, 0, 1, -1, -1, -1, -1, -1, 0, 0},
 };
 static const struct arb_schema schema = {"test", kinds, 2, 0};
 

@@ -238,7 +238,7 @@ Test(proto_events, an_unknown_kind_is_refused)
     struct arb_event event = {.kind = ARB_EVENT_PHASE, .phase = {.phase = ARB_PHASE_LIVE}};
     uint8_t bytes[64];
     size_t size = arb_event_encode(&event, bytes, sizeof bytes);
-    static const uint8_t kinds[] = {0, 8, 255};
+    static const uint8_t kinds[] = {0, 9, 255};
     for (size_t i = 0; i < sizeof kinds; i++) {
         bytes[5] = kinds[i];
         cr_assert_eq(arb_event_decode(bytes, size, &event), ARB_DECODE_RANGE);

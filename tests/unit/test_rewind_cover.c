@@ -10,7 +10,7 @@
 
 enum { SHOOTER = 0, VICTIM = 1, FIRST = 100 };
 
-static const struct rewind_kind kinds[2] = {
+static const struct rewind_kind kinds[3] = {
     [ARB_ARENA_CHARACTER] = {.shapes = {{{0, 0}, {0, 0}, 0.5F, 0}, {{0.4F, 0}, {1, 0}, 0.2F, 1}},
                              .count = 2},
 };

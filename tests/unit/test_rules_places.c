@@ -278,7 +278,7 @@ Test(rules_places, pickups_must_be_known_to_the_mode)
     static const struct {
         const char *mode, *type;
         int32_t value;
-    } rows[] = {{"arena", "food", 0},     {"arena", "", 0},        {"arena", "weapon", 5},
+    } rows[] = {{"arena", "food", 0},     {"arena", "", 0},        {"arena", "weapon", 6},
                 {"arena", "health", -1},  {"arena", "ammo", 1024}, {"serpent", "health", 0},
                 {"serpent", "food", 256}, {"serpent", "food", -1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -32,6 +32,13 @@ static struct arbiter_event told_form(const struct arb_event *event, arb_tick ti
         out.x = event->hit.x;
         out.y = event->hit.y;
         break;
+    case ARB_EVENT_IMPACT:
+        out.a = event->impact.shooter_slot;
+        out.b = event->impact.action;
+        out.c = event->impact.pellet;
+        out.x = event->impact.x;
+        out.y = event->impact.y;
+        break;
     case ARB_EVENT_SCORE:
         out.a = event->score.slot;
         out.b = event->score.score;
@@ -71,6 +78,9 @@ static uint32_t place_of(const struct sim_session *session, const struct arb_eve
         slot = event->hit.shooter_slot == session->slot ? event->hit.victim_slot
                                                         : ARB_PLAYERS_MAX + event->hit.shooter_slot;
         break;
+    case ARB_EVENT_IMPACT:
+        slot = event->impact.shooter_slot;
+        break;
     case ARB_EVENT_REBIND:
     case ARB_EVENT_PHASE:
     case ARB_EVENT_RESULT:
@@ -80,7 +90,9 @@ static uint32_t place_of(const struct sim_session *session, const struct arb_eve
 }
 
 /* Every event but a hit says what is otherwise from now on, a death whose: so two of a kind about
- * the same that follow each other differ, whatever their ticks. A shot hits somebody once. */
+ * the same that follow each other differ, whatever their ticks. Two hits in one tick differ by
+ * place or damage: a shot hits somebody once, but projectiles of several shots may arrive together.
+ */
 static void check_news(struct sim_checks *checks, struct sim_session *session,
                        const struct arb_event *event)
 {
@@ -89,7 +101,7 @@ static void check_news(struct sim_checks *checks, struct sim_session *session,
     content.tick = 0;
     size_t size = arb_event_encode(&content, bytes, sizeof bytes);
     bool is_hit = event->kind == ARB_EVENT_HIT;
-    uint64_t news = is_hit ? arb_hash_mix(1, event->tick) : arb_hash(bytes, size, 1);
+    uint64_t news = arb_hash(bytes, size, is_hit ? arb_hash_mix(1, event->tick) : 1);
     uint64_t *newest = &session->news[event->kind * SIM_EVENT_PLACES + place_of(session, event)];
     if (*newest == news) {
         sim_violated(checks, SIM_INVARIANT_events, "slot %u was put an event of kind %u twice",

@@ -4,6 +4,7 @@
 #include "tools/sim/sim_checks.h"
 
 #include "shared/base/arb_math.h"
+#include "shared/view/arb_drawn.h"
 
 static float reach_of(const struct collide_kind *collide, const struct rewind_kind *rewind)
 {
@@ -54,8 +55,10 @@ static bool is_near(const struct sim_checks *checks, const struct match_sight *s
     float unit = kind->fields[kind->x].unit;
     double radius = (double)(seen ? config->interest_retain_m : config->interest_enter_m) +
                     (double)checks->reach_of_kind[entity->kind];
-    struct arb_point head = {entity->q[kind->x], entity->q[kind->y]};
-    bool near = within(&head, unit, sight->eye, radius);
+    struct arb_vec2 at =
+        arb_published_position(kind, entity, sight->frame->tick, (uint32_t)config->tick_rate);
+    double dx = (double)at.x - (double)sight->eye.x, dy = (double)at.y - (double)sight->eye.y;
+    bool near = dx * dx + dy * dy <= radius * radius;
     for (uint32_t i = 0; i < entity->body_count && !near; i++) {
         near = within(&sight->frame->points[entity->body_first + i], unit, sight->eye, radius);
     }

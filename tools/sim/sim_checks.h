@@ -25,7 +25,7 @@ enum {
     SIM_SIGHT_KEYS = 1 << 14, /* keys of all sights kept of one player */
     SIM_WAIT_FRAMES = 128,    /* so many snapshots may lack what has come into view */
     SIM_EVENTS = 1024,        /* put to a session and not yet told by its client */
-    SIM_EVENT_KINDS = ARB_EVENT_RESULT + 1,
+    SIM_EVENT_KINDS = ARB_EVENT_IMPACT + 1,
     SIM_EVENT_PLACES = 2 * ARB_PLAYERS_MAX, /* what an event can be about */
     SIM_MADE = 1024,                        /* inputs of a client */
     SIM_WAITING = 128, /* > input.buffer_ticks: inputs that wait for their tick */

@@ -1,0 +1,169 @@
+#include "server/rewind/rewind_flight.h"
+
+#include "server/rewind/rewind_internal.h"
+#include "shared/base/arb_assert.h"
+#include "shared/base/arb_math.h"
+#include "shared/move/arb_move.h"
+
+#include <math.h>
+
+enum { MOMENT = ARB_FINE_TICK / 256 };
+
+struct flying {
+    const struct rewind *rewind;
+    const struct rewind_flight *flight;
+    struct rewind_moment moment; /* at flight->from */
+    bool any;
+    float fraction; /* of the way, of the first touch so far */
+    struct rewind_meeting *meeting;
+};
+
+arb_fine rewind_flight_newest(const struct rewind *rewind, uint32_t before)
+{
+    arb_tick newest = rewind_newest(rewind)->tick - before;
+    return (arb_fine)(newest - newest % rewind->config.snapshot_interval_ticks) * ARB_FINE_TICK;
+}
+
+arb_fine rewind_flight_oldest(const struct rewind *rewind)
+{
+    uint64_t held = rewind->committed < rewind->samples ? rewind->committed : rewind->samples;
+    arb_tick interval = rewind->config.snapshot_interval_ticks;
+    arb_tick oldest = rewind_newest(rewind)->tick - (held - 1);
+    return (arb_fine)((oldest + interval - 1) / interval * interval) * ARB_FINE_TICK;
+}
+
+struct arb_view rewind_flight_view(const struct rewind *rewind, arb_fine at)
+{
+    arb_fine span = (arb_fine)rewind->config.snapshot_interval_ticks * ARB_FINE_TICK;
+    arb_fine from = at - at % span;
+    struct arb_view view = {.from_tick = (arb_tick)(from / ARB_FINE_TICK)};
+    view.to_tick = view.from_tick + rewind->config.snapshot_interval_ticks;
+    view.fraction = (uint16_t)((at - from) * 256 / span);
+    if (rewind_frame(rewind, view.to_tick) == NULL) {
+        view.to_tick = view.from_tick;
+        view.fraction = (uint16_t)((at - from) / MOMENT);
+    }
+    return view;
+}
+
+/* ---- who is met ---- */
+
+static bool is_spared(const struct flying *flying, const struct arb_published *state)
+{
+    const struct rewind_flight *flight = flying->flight;
+    const struct arb_kind *kind = &flying->rewind->config.schema->kinds[state->kind];
+    int8_t team = flying->rewind->facts[state->kind].team;
+    return (kind->owner >= 0 && state->q[kind->owner] == flight->owner + 1) ||
+           (flight->team_filter && flight->team != 0 && team != REWIND_NO_TEAM &&
+            state->q[team] == flight->team);
+}
+
+static struct arb_vec2 turned(struct arb_vec2 point, struct arb_vec2 direction)
+{
+    return (struct arb_vec2){point.x * direction.x - point.y * direction.y,
+                             point.x * direction.y + point.y * direction.x};
+}
+
+/* Where the character goes meanwhile, m. */
+static struct arb_vec2 way_of(const struct rewind *rewind, const struct rewind_stance *stance,
+                              arb_fine to)
+{
+    struct arb_drawn_pair later = stance->drawn;
+    later.at = to;
+    struct arb_vec2 there = arb_drawn_position(&rewind->config.schema->kinds[stance->state->kind],
+                                               &later, &rewind->rule);
+    return arb_vec2_sub(there, stance->position);
+}
+
+static struct arb_vec2 facing(const struct flying *flying, const struct rewind_stance *stance)
+{
+    const struct rewind *rewind = flying->rewind;
+    if (rewind->facts[stance->state->kind].centred) {
+        return (struct arb_vec2){1, 0};
+    }
+    struct arb_drawn_pair middle = stance->drawn;
+    middle.at = flying->flight->from + (flying->flight->to - flying->flight->from) / 2;
+    return arb_move_direction(
+        arb_drawn_heading(&rewind->config.schema->kinds[stance->state->kind], &middle));
+}
+
+/* Two that stand still in relation to each other touch all the time or never. */
+static bool touch(const struct flying *flying, struct arb_vec2 delta, struct arb_vec2 a,
+                  struct arb_vec2 b, float radius, float *fraction)
+{
+    if (delta.x == 0.0F && delta.y == 0.0F) {
+        delta.x = 1e-4F;
+        return arb_move_ray_capsule(flying->flight->origin, delta, a, b, radius, fraction) &&
+               *fraction == 0.0F;
+    }
+    return arb_move_ray_capsule(flying->flight->origin, delta, a, b, radius, fraction);
+}
+
+static void keep_first(struct flying *flying, const struct rewind_stance *stance, uint8_t part,
+                       float fraction, struct arb_vec2 way)
+{
+    const struct rewind_flight *flight = flying->flight;
+    struct rewind_meeting *meeting = flying->meeting;
+    bool first = !flying->any || fraction < flying->fraction ||
+                 (fraction == flying->fraction &&
+                  arb_key_order(stance->state->key) < arb_key_order(meeting->victim));
+    if (!first) {
+        return;
+    }
+    int32_t moments = (int32_t)((flight->to - flight->from) / MOMENT);
+    int32_t passed = arb_quantise((float)moments * fraction - 0.5F, 1.0F, 0, moments);
+    flying->any = true;
+    flying->fraction = fraction;
+    meeting->victim = stance->state->key;
+    meeting->part = part;
+    meeting->at = flight->from + (arb_fine)passed * MOMENT;
+    meeting->centre = arb_vec2_mul_add(flight->origin, fraction, flight->delta);
+    meeting->point = arb_vec2_mul_add(stance->position, fraction, way);
+}
+
+static bool try_candidate(int proxy, uint64_t id, void *context)
+{
+    (void)proxy;
+    struct flying *flying = context;
+    struct rewind_stance stance;
+    if (!rewind_stance_at(flying->rewind, &flying->moment, (uint16_t)id, &stance) ||
+        is_spared(flying, stance.state)) {
+        return true;
+    }
+    const struct rewind_kind *kind = &flying->rewind->kinds[stance.state->kind];
+    struct arb_vec2 way = way_of(flying->rewind, &stance, flying->flight->to);
+    struct arb_vec2 delta = arb_vec2_sub(flying->flight->delta, way);
+    struct arb_vec2 direction = facing(flying, &stance);
+    for (uint8_t i = 0; i < kind->count; i++) {
+        const struct rewind_shape *shape = &kind->shapes[i];
+        struct arb_vec2 a = arb_vec2_add(stance.position, turned(shape->a, direction));
+        struct arb_vec2 b = arb_vec2_add(stance.position, turned(shape->b, direction));
+        float fraction;
+        if (touch(flying, delta, a, b, shape->radius + flying->flight->radius, &fraction) &&
+            fraction <= 1.0F) {
+            keep_first(flying, &stance, shape->part, fraction, way);
+        }
+    }
+    return true;
+}
+
+bool rewind_resolve_flight(const struct rewind *rewind, const struct rewind_flight *flight,
+                           struct rewind_meeting *meeting)
+{
+    ARB_ASSERT(flight->from < flight->to);
+    ARB_ASSERT(flight->to <= rewind_flight_newest(rewind, 0));
+    struct flying flying = {.rewind = rewind, .flight = flight, .meeting = meeting};
+    struct arb_view view = rewind_flight_view(rewind, flight->from);
+    flying.moment.from = rewind_frame(rewind, view.from_tick);
+    flying.moment.to = rewind_frame(rewind, view.to_tick);
+    flying.moment.at = flight->from;
+    if (flying.moment.from == NULL || !isfinite(flight->origin.x) || !isfinite(flight->origin.y)) {
+        return false;
+    }
+    struct arb_vec2 a = flight->origin, b = arb_vec2_add(flight->origin, flight->delta);
+    float r = flight->radius;
+    b2AABB box = {{fminf(a.x, b.x) - r, fminf(a.y, b.y) - r},
+                  {fmaxf(a.x, b.x) + r, fmaxf(a.y, b.y) + r}};
+    b2DynamicTree_Query(&rewind->tree, box, 1, try_candidate, &flying);
+    return flying.any;
+}

@@ -1,0 +1,45 @@
+/* A projectile among characters that move: the question that rules ask for each piece of its way
+ * (spec/lag-compensation.md "More than rays"). Where a ray asks of one moment, this one asks of all
+ * moments between two: the circle and the characters go on together, and the first touch counts.
+ * Pure, over the same published frames as every other query; characters are where clients draw them
+ * that hold every snapshot: on straight lines between two snapshots. Who lost one draws a longer
+ * line; that is known only later, and not asked for.
+ */
+#ifndef REWIND_FLIGHT_H
+#define REWIND_FLIGHT_H
+
+#include "server/rewind/rewind.h"
+
+struct rewind_flight {
+    uint16_t owner; /* player slot: none of its characters is met */
+    uint8_t team;   /* with team_filter: the same one (not 0) is not met */
+    bool team_filter;
+    struct arb_vec2 origin, delta; /* m: its centre at `from`, and the way to the one at `to` */
+    float radius;                  /* m */
+    arb_fine from, to;             /* from < to, within one tick of the published past */
+};
+
+struct rewind_meeting {
+    struct arb_key victim;
+    uint8_t part;
+    arb_fine at;            /* rounded down to 1/256 tick */
+    struct arb_vec2 centre; /* m, of the circle at the touch */
+    struct arb_vec2 point;  /* m, of the victim: its drawn place then */
+};
+
+/* The first character that it meets; of those met at one moment the lowest key. Static geometry is
+ * the caller's business: it does not move. Parts are taken as turned as in the middle of the way.
+ */
+bool rewind_resolve_flight(const struct rewind *rewind, const struct rewind_flight *flight,
+                           struct rewind_meeting *meeting);
+
+/* Up to when the drawn world is known: the tick of the newest snapshot; `before` 1: as it was known
+ * a tick earlier. */
+arb_fine rewind_flight_newest(const struct rewind *rewind, uint32_t before);
+/* From when on it can be asked. */
+arb_fine rewind_flight_oldest(const struct rewind *rewind);
+
+/* The view of a moment up to rewind_flight_newest, between the two snapshots around it. */
+struct arb_view rewind_flight_view(const struct rewind *rewind, arb_fine at);
+
+#endif
