@@ -217,6 +217,20 @@ static enum arb_result open_loop(struct daemon *daemon, char *error)
     return daemon->loop != NULL ? ARB_OK : ARB_FILES;
 }
 
+/* What is not in view is not hit, however far a weapon reaches. */
+static void warn_of_reach(const struct config *config)
+{
+    const struct rules *rules = rules_of(config);
+    float reach = rules->reach != NULL ? rules->reach(params_of(config)) : 0.0F;
+    if (reach > config->match.interest_enter_m) {
+        ops_log(OPS_WARN, "configuration",
+                OPS_TEXT("text", "weapons reach farther than interest.enter_m: they meet nobody "
+                                 "whom the shooter has not in view"),
+                OPS_NUMBER("reach_m", (double)reach),
+                OPS_NUMBER("enter_m", (double)config->match.interest_enter_m));
+    }
+}
+
 static void log_ready(const struct daemon *daemon)
 {
     char id[33];
@@ -243,6 +257,7 @@ static void log_drops(const struct match *match)
 static void play(struct daemon *daemon, char *error, enum arb_result *result)
 {
     static struct loop_report report;
+    warn_of_reach(daemon->config);
     log_ready(daemon);
     loop_run(daemon->loop, &report);
     loop_log_report(&report, daemon->net);

@@ -374,6 +374,17 @@ static bool arena_evades(const struct rules_context *context, uint16_t slot, arb
     return left > 0;
 }
 
+static float arena_reach(const void *data)
+{
+    const struct arena_params *params = data;
+    float reach = 0.0F;
+    for (uint32_t i = 0; i < (uint32_t)params->weapon_count; i++) {
+        float range = params->weapons[i].range_m;
+        reach = range > reach ? range : reach;
+    }
+    return reach;
+}
+
 const struct rules rules_arena = {
     .name = "arena",
     .schema = &arb_schema_arena,
@@ -382,6 +393,7 @@ const struct rules rules_arena = {
     .params_bytes = sizeof(struct arena_params),
     .teams = true,
     .check = arena_check,
+    .reach = arena_reach,
     .move_params = arena_move_params,
     .capacity = arena_capacity,
     .collide_kinds = arena_collide_kinds,

@@ -93,6 +93,10 @@ struct rules {
     void (*collide_kinds)(const void *params, struct collide_kind kinds[ARB_KINDS_MAX]);
     void (*rewind_kinds)(const void *params, struct rewind_kind kinds[ARB_KINDS_MAX]);
 
+    /* How far its weapons reach, m; NULL: it has none. Beyond interest.enter_m they meet nobody
+     * whom the shooter did not have in view before. */
+    float (*reach)(const void *params);
+
     /* A live round begins: every present player gets a character here; pickups, food and so on are
      * placed. Scores go on from the round before. Called in stage 7. */
     void (*round_begin)(struct rules_context *context);
