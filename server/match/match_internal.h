@@ -39,7 +39,7 @@ struct view_past {
     struct arb_view view;
     const struct rewind_pair *pairs; /* NULL: everyone as of the view's own ticks */
     uint32_t pair_count;
-    bool is_fed; /* by match_feed_view, for this tick */
+    arb_tick fed_for; /* S[tick] that match_feed_view gave it for */
 };
 
 struct input_buffer {

@@ -391,9 +391,8 @@ void views_past(struct match *match, uint16_t slot, const struct arb_view *view,
                 struct view_past *past)
 {
     struct view_past *fed = &match->fed[slot];
-    if (fed->is_fed) {
+    if (fed->fed_for == match->world.head->tick) {
         *past = *fed;
-        fed->is_fed = false;
     } else {
         find_past(match, slot, view, past);
     }
@@ -408,7 +407,8 @@ void match_feed_view(struct match *match, uint16_t slot, const struct arb_view *
 {
     ARB_ASSERT(slot < match->world.head->player_capacity);
     struct view_past *fed = &match->fed[slot];
-    *fed = (struct view_past){.view = *view, .pair_count = count, .is_fed = true};
+    *fed =
+        (struct view_past){.view = *view, .pair_count = count, .fed_for = match->world.head->tick};
     if (pairs != NULL) {
         struct rewind_pair *kept = take_pairs(match, count);
         if (count > 0) memcpy(kept, pairs, count * sizeof *pairs);
