@@ -374,13 +374,15 @@ static bool arena_evades(const struct rules_context *context, uint16_t slot, arb
     return left > 0;
 }
 
+/* Of what hits at once: a projectile meets whom it comes to, seen or not. */
 static float arena_reach(const void *data)
 {
     const struct arena_params *params = data;
     float reach = 0.0F;
     for (uint32_t i = 0; i < (uint32_t)params->weapon_count; i++) {
-        float range = params->weapons[i].range_m;
-        reach = range > reach ? range : reach;
+        const struct arena_weapon *weapon = &params->weapons[i];
+        bool farther = weapon->kind == ARENA_HITSCAN && weapon->range_m > reach;
+        reach = farther ? weapon->range_m : reach;
     }
     return reach;
 }
