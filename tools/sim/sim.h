@@ -52,7 +52,10 @@ enum sim_fault {
     X(memory, "the server takes no memory, a client to connect and after a stall")                 \
     X(scores, "kills and deaths add up")                                                           \
     X(views, "what a client draws only goes forward")                                              \
-    X(progress, "a client that nothing disturbs is connected and hears of the world")
+    X(progress, "a client that nothing disturbs is connected and hears of the world")              \
+    X(rewind_error, "a shot finds everyone where its client drew them, to the bit")                \
+    X(rewind_decision, "who is hit is who is hit in what the client drew")                         \
+    X(rewind_applied, "shots that were long under way are rewound")
 
 enum sim_invariant {
 #define X(name, text) SIM_INVARIANT_##name,

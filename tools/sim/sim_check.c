@@ -117,6 +117,7 @@ void sim_checks_destroy(struct sim_checks *checks)
     arb_mem_free(checks->witnesses);
     arb_mem_free(checks->expected);
     sim_rerun_destroy(checks->rerun);
+    sim_rewind_destroy(checks);
     arb_mem_free(checks);
 }
 
@@ -182,6 +183,7 @@ static void on_input(void *owner, uint16_t slot, const struct arb_input *input, 
         rerun->inputs[rerun->input_count].slot = slot;
         rerun->inputs[rerun->input_count++].control = control;
     }
+    sim_rewind_input(checks, slot, input, applied);
     sim_inputs_applied(checks, slot, input, control, applied);
 }
 
@@ -196,6 +198,7 @@ static void on_shots(void *owner, const struct rules_shot *shots, uint32_t count
 {
     struct sim_checks *checks = owner;
     checks->sim->totals.shots += count;
+    sim_rewind_shots(checks, shots, count);
     if (checks->sim->trace == NULL) return;
     loop_trace_shots(checks->sim->trace, checks->sim->match, shots, count);
     ops_trace_drain(checks->sim->trace);
@@ -214,6 +217,7 @@ void sim_checks_begin(struct sim *sim)
     take_room(checks);
     sim_visible_begin(checks);
     checks->rerun = sim_rerun_create(checks);
+    checks->rewind = sim_rewind_create(checks);
     match_observe(sim->match, &(struct match_observer){.owner = checks,
                                                        .late = on_late,
                                                        .command = on_command,
@@ -291,6 +295,7 @@ void sim_checks_connection(struct sim *sim, struct sim_player *player)
     witness->waits = waits;
     witness->session = UINT16_MAX;
     witness->heard_us = player->connection == 0 ? sim->now_us : heard_us;
+    sim_rewind_connection(sim->checks, player);
 }
 
 static void recognise(struct sim_checks *checks, struct sim_player *player)
@@ -352,5 +357,6 @@ void sim_checks_after_frame(struct sim *sim, struct sim_player *player,
     sim_protocol_client(checks, player);
     sim_events_look(checks, player, view);
     sim_views_look(checks, player, view);
+    sim_rewind_look(checks, player, view);
     sim_progress_look(checks, player);
 }

@@ -11,6 +11,7 @@
  * rerun                                  sim_check_rerun.c
  * memory, scores, protocol               sim_check_match.c
  * views, progress                        sim_check_views.c
+ * rewind_error, _decision, _applied      sim_rewind.c
  *
  * All memory is taken at the start, but what a connection of a client needs.
  */
@@ -168,6 +169,7 @@ struct sim_checks {
     struct arb_rng rng;            /* which ticks are looked at closely */
     bool close_look;               /* this tick */
     struct sim_rerun *rerun;
+    struct sim_rewind *rewind;
     /* visible sets */
     float reach_of_kind[ARB_KINDS_MAX];
     uint32_t *expected; /* [entities] */
@@ -233,5 +235,16 @@ void sim_protocol_client(struct sim_checks *checks, const struct sim_player *pla
 void sim_views_look(struct sim_checks *checks, struct sim_player *player,
                     const struct arbiter_view *view);
 void sim_progress_look(struct sim_checks *checks, struct sim_player *player);
+
+struct sim_rewind *sim_rewind_create(struct sim_checks *checks);
+void sim_rewind_destroy(struct sim_checks *checks);
+/* Pictures of an earlier connection are none of the new one. */
+void sim_rewind_connection(struct sim_checks *checks, const struct sim_player *player);
+void sim_rewind_look(struct sim_checks *checks, const struct sim_player *player,
+                     const struct arbiter_view *view);
+/* Before sim_inputs_applied: it still knows of presses that were carried over. */
+void sim_rewind_input(struct sim_checks *checks, uint16_t slot, const struct arb_input *input,
+                      const struct arb_input *applied);
+void sim_rewind_shots(struct sim_checks *checks, const struct rules_shot *shots, uint32_t count);
 
 #endif

@@ -1,5 +1,6 @@
 /* The report: what happened, nothing that depends on the machine. */
 #include "tools/sim/sim_command.h"
+#include "tools/sim/sim_rewind.h"
 
 #include "shared/transport/arb_net.h"
 
@@ -51,8 +52,7 @@ void sim_report_print(FILE *out, const struct sim_command *command, const struct
             command->seed, sim_ticks(sim), command->clients, command->profile,
             sim_config(sim)->mode, sim_first_tick(sim));
     print_violations(out, sim);
-    fprintf(out, "\"rewind\":{\"shots\":0,\"max_error_m\":null,\"mean_error_m\":null,"
-                 "\"decisions_differing\":null,\"clamped\":null,\"unseen\":null},");
+    sim_rewind_print(out, sim);
     fprintf(out,
             "\"corrections\":{\"count\":%" PRIu64 ",\"mean_m\":%.6g,\"max_m\":%.6g,"
             "\"outside\":%" PRIu64 ",\"starved\":%" PRIu64 ",\"jumped\":%" PRIu64 "},",
