@@ -14,7 +14,9 @@
 void arb_client_own_shown(const struct arbiter_client *client, struct arb_predict_shown *shown)
 {
     struct arb_input now = arb_client_input_now(client);
-    arb_predict_show(&client->predict, client->clocks.input.at, &now, shown);
+    /* As finely as an input can say it: a shot begins where the player was drawn. */
+    arb_fine at = client->clocks.input.at & ~(arb_fine)(ARB_FINE_TICK / 256 - 1);
+    arb_predict_show(&client->predict, at, &now, shown);
 }
 
 struct arb_vec2 arb_client_offset(const struct arbiter_client *client, uint64_t now_ns)

@@ -60,6 +60,12 @@ void bot_destroy(struct bot *bot)
     arb_mem_free(bot);
 }
 
+void bot_set_hands(struct bot *bot, bot_hands hands, void *user)
+{
+    bot->hands = hands;
+    bot->hands_user = user;
+}
+
 void bot_rest(struct bot *bot)
 {
     bot->resting = true;
@@ -157,6 +163,7 @@ const struct arbiter_view *bot_frame(struct bot *bot, struct arbiter_client *cli
             bot_play_arena(bot, client);
         }
     }
+    if (bot->hands != NULL) bot->hands(bot->hands_user, &bot->view, &bot->input);
     arbiter_client_input(client, &bot->input);
     return &bot->view;
 }

@@ -30,6 +30,10 @@ void bot_configure(struct bot *bot, struct arbiter_config *config);
 const struct arbiter_view *bot_frame(struct bot *bot, struct arbiter_client *client,
                                      uint64_t now_ns);
 
+/* Called in each frame with what was drawn and what the policy wants, before the client gets it. */
+typedef void (*bot_hands)(void *user, const struct arbiter_view *view, struct arbiter_input *input);
+void bot_set_hands(struct bot *bot, bot_hands hands, void *user);
+
 /* From now on all controls are let go, so that the server's counts catch up. */
 void bot_rest(struct bot *bot);
 

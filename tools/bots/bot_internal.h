@@ -39,6 +39,8 @@ struct bot {
     /* replay */
     bool replay_started;
     uint32_t replay_next;
+    bot_hands hands; /* NULL: none */
+    void *hands_user;
 };
 
 /* Sets bot->input from bot->view. */

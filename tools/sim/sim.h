@@ -64,6 +64,26 @@ enum sim_invariant {
         SIM_INVARIANTS
 };
 
+/* name, text: how client 0 lies about what it saw when it fired */
+#define SIM_CHEAT_MAP(X)                                                                           \
+    X(none, "not at all")                                                                          \
+    X(honest, "it fires as the others of this list do, and tells the truth")                       \
+    X(random, "a picture of the last second")                                                      \
+    X(old, "the oldest picture of the last second in which an enemy is in sight")                  \
+    X(recent, "the newest picture of the last second in which an enemy is in sight")               \
+    X(alternating, "an old one and the true one in turns")                                         \
+    X(future, "what has not been drawn yet")                                                       \
+    X(stall, "an old one, and it stalls and bursts")                                               \
+    X(lag, "an old one while it acknowledges late, the newest in sight while it does not")
+
+enum sim_cheat {
+#define X(name, text) SIM_CHEAT_##name,
+    SIM_CHEAT_MAP(X)
+#undef X
+        SIM_CHEATS
+};
+const char *sim_cheat_name(enum sim_cheat cheat);
+
 const char *sim_fault_name(enum sim_fault fault);
 const char *sim_fault_text(enum sim_fault fault);
 const char *sim_invariant_name(enum sim_invariant invariant);
@@ -83,6 +103,7 @@ struct sim_options {
     bool fixed_interpolation;
     uint32_t interpolation_ms; /* when fixed */
     uint32_t faults;           /* bit per enum sim_fault */
+    enum sim_cheat cheat;      /* of client 0 */
     bool check;                /* watch the invariants */
     bool own_clocks;           /* the clocks begin at times of their own, not together */
     /* After each tick; NULL: none. */

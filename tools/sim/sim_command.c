@@ -12,7 +12,7 @@
 const char sim_usage[] =
     "usage: arbiter-sim [--config FILE] [--set PATH=VALUE]... [--clients N] [--profile NAME|FILE]\n"
     "                   [--seed S] [--ticks T] [--faults LIST|all|none] [--fps N]\n"
-    "                   [--interp-delay-ms N] [--policy NAME] [--report json]\n"
+    "                   [--interp-delay-ms N] [--policy NAME] [--cheat NAME] [--report json]\n"
     "                   [--shrink | --soak MINUTES]\n"
     "  --clients          10 unless given\n"
     "  --profile          lan, good, average, bad, mobile, or a file; average unless given\n"
@@ -23,6 +23,8 @@ const char sim_usage[] =
     "  --fps              frames a second of the clients; 60 unless given\n"
     "  --interp-delay-ms  fixed; it adapts unless given\n"
     "  --policy           of the clients: aim (unless given), wander, idle, replay:FILE\n"
+    "  --cheat            client 0 lies about what it saw when it fires: random old recent\n"
+    "                     alternating future stall lag; honest fires alike and tells the truth\n"
     "  --shrink           looks for a smaller run that fails as well, and prints its line\n"
     "  --soak             goes on with the seeds after S for so long\n"
     "exit status: 0 all invariants held, 1 one did not, 64 wrong arguments, 65 bad profile,\n"
@@ -85,6 +87,17 @@ static bool parse_faults(const char *text, uint32_t *out)
     }
 }
 
+static bool parse_cheat(const char *text, enum sim_cheat *out)
+{
+    for (int i = 0; i < SIM_CHEATS; i++) {
+        if (strcmp(text, sim_cheat_name((enum sim_cheat)i)) == 0) {
+            *out = (enum sim_cheat)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool parse_value(struct sim_command *command, const char *name, const char *value)
 {
     if (strcmp(name, "--config") == 0) {
@@ -108,6 +121,8 @@ static bool parse_value(struct sim_command *command, const char *name, const cha
         return parse_u32(value, 0, 10000, &command->interpolation_ms);
     } else if (strcmp(name, "--policy") == 0) {
         command->policy = value;
+    } else if (strcmp(name, "--cheat") == 0) {
+        return parse_cheat(value, &command->cheat);
     } else if (strcmp(name, "--report") == 0 && strcmp(value, "json") == 0) {
         command->report = true;
     } else if (strcmp(name, "--soak") == 0) {
@@ -204,6 +219,9 @@ void sim_command_print(const struct sim_command *command, FILE *out)
         fputs(" --policy ", out);
         print_word(out, command->policy);
     }
+    if (command->cheat != SIM_CHEAT_none) {
+        fprintf(out, " --cheat %s", sim_cheat_name(command->cheat));
+    }
 }
 
 /* ---- one run ---- */
@@ -275,6 +293,7 @@ static struct sim *create(const struct sim_command *command, const struct profil
             .seed = command->seed,
             .profile = profile,
             .policy = command->policy,
+            .cheat = command->cheat,
             .frames_per_s = command->frames_per_s,
             .frame_jitter_us = FRAME_JITTER_US,
             .fixed_interpolation = command->fixed_interpolation,

@@ -29,6 +29,7 @@ struct sim_command {
     bool fixed_interpolation;
     uint32_t interpolation_ms;
     const char *policy;
+    enum sim_cheat cheat;
     bool report, shrink;
     uint32_t soak_minutes; /* 0: one run */
 };

@@ -76,7 +76,8 @@ struct sim {
     uint32_t sessions;
 
     struct bot_policy *policy;
-    struct sim_player *players; /* clients, then spare ones */
+    struct sim_player *players;  /* clients, then spare ones */
+    struct sim_cheater *cheater; /* client 0; NULL: honest */
     uint32_t player_count;
     uint64_t links_us; /* when the links are looked up next */
 

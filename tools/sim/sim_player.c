@@ -5,6 +5,7 @@
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_mem.h"
 #include "tools/net/profile.h"
+#include "tools/sim/sim_cheat.h"
 
 #include <stdio.h>
 
@@ -33,6 +34,8 @@ bool sim_players_open(struct sim *sim, struct config_error *error)
         player->links[1] = options->down;
         arb_rng_seed(&player->rng, options->seed, STREAM_PLAYERS + i);
     }
+    sim->cheater = sim_cheater_create(options->cheat, options->seed);
+    if (sim->cheater != NULL) bot_set_hands(sim->players[0].bot, sim_cheater_hands, sim->cheater);
     return true;
 }
 
@@ -42,6 +45,7 @@ void sim_players_close(struct sim *sim)
         arbiter_client_destroy(sim->players[i].client);
         bot_destroy(sim->players[i].bot);
     }
+    sim_cheater_destroy(sim->cheater);
     if (sim->policy != NULL) bot_policy_destroy(sim->policy);
     arb_mem_free(sim->players);
     sim->player_count = 0;
@@ -189,6 +193,9 @@ static void run_frame(struct sim *sim, struct sim_player *player)
     const struct arbiter_view *view = bot_frame(player->bot, player->client, now_ns);
     if (sim->checks != NULL) sim_checks_after_frame(sim, player, view);
     player->frame_us = next_frame_us(sim, player);
+    if (sim->cheater != NULL && player->index == 0) {
+        player->frame_us += sim_cheater_claim(sim->cheater, player, view);
+    }
     if (view->connection == ARBITER_OFFLINE) lost(sim, player);
 }
 

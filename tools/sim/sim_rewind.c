@@ -274,17 +274,11 @@ void sim_rewind_input(struct sim_checks *checks, uint16_t slot, const struct arb
     }
 }
 
-static bool compensates(const struct sim_checks *checks)
-{
-    (void)checks;
-    return true;
-}
-
 static enum sim_shot kind_of(const struct sim_checks *checks, const struct rules_shot *shot)
 {
     const struct sim_rewind_slot *slot = &checks->rewind->slots[shot->slot];
     struct arb_view applied = shot->rays[0].view;
-    if (!compensates(checks)) return SIM_SHOT_off;
+    if (!checks->rewind->compensates) return SIM_SHOT_off;
     if (slot->carried) return SIM_SHOT_late;
     if (!slot->claims) return SIM_SHOT_starved;
     if (slot->claimed.to_tick == 0) return SIM_SHOT_blank;
@@ -331,6 +325,16 @@ static void compare_shot(struct sim_checks *checks, uint32_t client, const struc
     compare_muzzle(checks, client, seen, shot);
 }
 
+static void note_cheat(struct sim_rewind_figures *figures, const struct rules_shot *shot)
+{
+    bool hit = false;
+    for (uint8_t i = 0; i < shot->pellet_count; i++) {
+        hit |= shot->pellets[i].hit_count > 0;
+    }
+    figures->cheat_shots++;
+    figures->cheat_hits += hit;
+}
+
 static void look_at_shot(struct sim_checks *checks, const struct rules_shot *shot)
 {
     struct sim_rewind_figures *figures = &checks->rewind->figures;
@@ -338,13 +342,15 @@ static void look_at_shot(struct sim_checks *checks, const struct rules_shot *sho
     struct sim_seat *seat = &checks->seats[shot->slot];
     const struct sim_witness *witness = sim_witness_of(checks, seat);
     const struct sim_picture *seen = NULL;
-    uint32_t client = 0;
+    uint32_t client = witness == NULL ? 0 : (uint32_t)(witness - checks->witnesses);
+    enum sim_cheat cheat = witness != NULL && client == 0 ? checks->sim->options.cheat : 0;
+    if (cheat != SIM_CHEAT_none) note_cheat(figures, shot);
+    if (cheat > SIM_CHEAT_honest) kind = SIM_SHOT_cheated;
     if (witness != NULL && (kind == SIM_SHOT_honoured || kind == SIM_SHOT_clamped)) {
-        client = (uint32_t)(witness - checks->witnesses);
         seen = sim_picture_of(&checks->rewind->eyes[client],
                               &checks->rewind->slots[shot->slot].claimed);
     }
-    if (seen != NULL) check_applied(checks, client, seen, &shot->rays[0]);
+    if (seen != NULL && checks->rewind->compensates) check_applied(checks, client, seen, &shot->rays[0]);
     if (kind == SIM_SHOT_honoured && seen == NULL) kind = SIM_SHOT_unwitnessed;
     figures->shots[kind]++;
     if (kind == SIM_SHOT_honoured) compare_shot(checks, client, seen, shot);
@@ -376,6 +382,10 @@ void sim_rewind_print(FILE *out, const struct sim *sim)
             mean(f->signed_ticks, f->moving), f->differing);
     for (int i = SIM_SHOT_honoured + 1; i < SIM_SHOTS; i++) {
         fprintf(out, ",\"%s\":%" PRIu64, sim_shot_name((enum sim_shot)i), f->shots[i]);
+    }
+    if (sim->options.cheat != SIM_CHEAT_none) {
+        fprintf(out, ",\"cheat_shots\":%" PRIu64 ",\"cheat_hits\":%" PRIu64, f->cheat_shots,
+                f->cheat_hits);
     }
     fprintf(out,
             ",\"unseen\":%" PRIu64 ",\"dead\":%" PRIu64 ",\"rays\":%" PRIu64 ",\"hits\":%" PRIu64

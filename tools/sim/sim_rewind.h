@@ -23,6 +23,7 @@ enum {
     X(starved, "a held trigger goes on while no input is there")                                   \
     X(blank, "the client had drawn nothing yet")                                                   \
     X(unwitnessed, "the client is gone, or never drew what it claims")                             \
+    X(cheated, "its client lies")                                                                  \
     X(off, "nothing is compensated")
 
 enum sim_shot {
@@ -87,10 +88,12 @@ struct sim_rewind_figures {
     double rewound_ms; /* sum over shots with a known picture */
     uint64_t rewound;
     uint64_t unseen, dead;
+    uint64_t cheat_shots, cheat_hits; /* of client 0 while it cheats */
 };
 
 struct sim_rewind {
-    bool shoots; /* the mode has weapons */
+    bool shoots;      /* the mode has weapons */
+    bool compensates; /* the match is to rewind */
     struct rewind_kind kinds[ARB_KINDS_MAX];
     int8_t team_fields[ARB_KINDS_MAX];
     struct sim_rewind_slot *slots; /* [players] */
