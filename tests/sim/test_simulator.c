@@ -4,6 +4,7 @@
 #include "shared/base/arb_mem.h"
 #include "tools/sim/sim_checks.h"
 #include "tools/sim/sim_command.h"
+#include "tools/sim/sim_rewind.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -172,6 +173,39 @@ static void plant_progress(struct sim *sim)
 {
     struct arb_carrier *carrier = sim_player_carrier(&sim->players[0]);
     if (carrier != NULL) arb_simnet_block(carrier, true, true);
+}
+
+/* The characters of each client's newest picture. */
+static void move_pictures(struct sim *sim, float by)
+{
+    struct sim_rewind *rewind = sim->checks->rewind;
+    for (uint32_t i = 0; i < sim->player_count; i++) {
+        struct sim_eye *eye = &rewind->eyes[i];
+        if (eye->picture_count == 0) continue;
+        const struct sim_picture *picture = &eye->pictures[(eye->picture_count - 1) % SIM_PICTURES];
+        for (uint32_t at = 0; at < picture->count; at++) {
+            sim_drawn_of(eye, picture, at)->position.x += by;
+        }
+    }
+}
+
+static void plant_rewind_error(struct sim *sim)
+{
+    move_pictures(sim, 1e-5F);
+}
+
+static void plant_rewind_decision(struct sim *sim)
+{
+    move_pictures(sim, 3.0F);
+}
+
+static void plant_rewind_applied(struct sim *sim)
+{
+    for (uint32_t i = 0; i < sim->player_count; i++) {
+        for (uint32_t at = 0; at < SIM_PICTURES; at++) {
+            sim->checks->rewind->eyes[i].pictures[at].at_us -= 200000;
+        }
+    }
 }
 
 static struct plant plants[] = {

@@ -39,7 +39,8 @@ struct sim_cheater {
     struct memory memories[MEMORIES]; /* ring */
     uint64_t count;
     uint64_t frames, presses;
-    bool pressed; /* in this frame */
+    uint64_t in_sight; /* presses with somebody exposed in the true picture */
+    bool pressed;      /* in this frame */
     /* With the claim: how much later than the truth it is, ticks; acknowledgements held back. */
     uint16_t extra_ticks;
     bool lags;
@@ -62,6 +63,12 @@ struct sim_cheater *sim_cheater_create(enum sim_cheat cheat, uint64_t seed)
     cheater->cheat = cheat;
     arb_rng_seed(&cheater->rng, seed, STREAM_CHEAT);
     return cheater;
+}
+
+void sim_cheater_count(const struct sim_cheater *cheater, uint64_t *presses, uint64_t *in_sight)
+{
+    *presses = cheater->presses;
+    *in_sight = cheater->in_sight;
 }
 
 void sim_cheater_destroy(struct sim_cheater *cheater)
@@ -220,6 +227,7 @@ uint64_t sim_cheater_claim(struct sim_cheater *cheater, struct sim_player *playe
     if (!cheater->pressed) return 0;
     struct choice choice = choose(cheater, client, view);
     cheater->presses++;
+    cheater->in_sight += look(client, recall(cheater, 0), own_of(view), 0.0F).exposed;
     if (choice.any) {
         struct arb_vec2 delta = arb_vec2_sub(choice.at, own_of(view));
         controls->now.aim = arbiter_aim(arb_move_angle(delta));

@@ -15,6 +15,10 @@ struct sim_cheater;
 struct sim_cheater *sim_cheater_create(enum sim_cheat cheat, uint64_t seed);
 void sim_cheater_destroy(struct sim_cheater *cheater);
 
+/* Presses so far, and those of them with which an honest client would have hit: somebody was in
+ * sight in what it really drew. */
+void sim_cheater_count(const struct sim_cheater *cheater, uint64_t *presses, uint64_t *in_sight);
+
 /* For bot_set_hands: the trigger. */
 void sim_cheater_hands(void *user, const struct arbiter_view *view, struct arbiter_input *input);
 

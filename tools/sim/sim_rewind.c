@@ -2,6 +2,7 @@
  * a client is remembered as it was drawn, by the view that names it; when the server resolves a
  * shot, the drawn shapes are compared with where the server puts them, and who is hit is found
  * again by arithmetic of this file along the rays that the server drew. */
+#include "tools/sim/sim_cheat.h"
 #include "tools/sim/sim_rewind.h"
 
 #include "shared/base/arb_mem.h"
@@ -13,7 +14,7 @@
 
 enum {
     OTHERS = 24,      /* characters of a picture, on average; more: fewer pictures are kept */
-    MANY_SHOTS = 40,  /* over which the applied rewind is looked at */
+    MANY_SHOTS = 20,  /* over which the applied rewind is looked at */
     LONG_WAY_MS = 60, /* from the picture to its shot: shorter, and no rewind is told from one */
     NO_TEAM = -1,
 };
@@ -44,6 +45,7 @@ struct sim_rewind *sim_rewind_create(struct sim_checks *checks)
     const struct rules *rules = sim_rules(sim);
     struct sim_rewind *rewind = arb_mem_alloc(sizeof *rewind);
     rewind->shoots = rules->shoot != NULL;
+    rewind->compensates = true;
     rules->rewind_kinds(sim_params(sim), rewind->kinds);
     for (uint8_t i = 0; i < rules->schema->kind_count; i++) {
         rewind->team_fields[i] = team_field(&rules->schema->kinds[i]);
@@ -148,8 +150,8 @@ const struct sim_picture *sim_picture_of(const struct sim_eye *eye, const struct
     return NULL;
 }
 
-const struct sim_drawn *sim_drawn_of(const struct sim_eye *eye, const struct sim_picture *picture,
-                                     uint32_t index)
+struct sim_drawn *sim_drawn_of(const struct sim_eye *eye, const struct sim_picture *picture,
+                               uint32_t index)
 {
     return drawn_at(eye, picture->first + index);
 }
@@ -350,7 +352,8 @@ static void look_at_shot(struct sim_checks *checks, const struct rules_shot *sho
         seen = sim_picture_of(&checks->rewind->eyes[client],
                               &checks->rewind->slots[shot->slot].claimed);
     }
-    if (seen != NULL && checks->rewind->compensates) check_applied(checks, client, seen, &shot->rays[0]);
+    if (seen != NULL && checks->rewind->compensates)
+        check_applied(checks, client, seen, &shot->rays[0]);
     if (kind == SIM_SHOT_honoured && seen == NULL) kind = SIM_SHOT_unwitnessed;
     figures->shots[kind]++;
     if (kind == SIM_SHOT_honoured) compare_shot(checks, client, seen, shot);
@@ -370,6 +373,16 @@ static double mean(double sum, uint64_t count)
     return count == 0 ? 0.0 : sum / (double)count;
 }
 
+static void print_cheat(FILE *out, const struct sim *sim, const struct sim_rewind_figures *f)
+{
+    uint64_t presses, in_sight;
+    sim_cheater_count(sim->cheater, &presses, &in_sight);
+    fprintf(out,
+            ",\"cheat\":{\"presses\":%" PRIu64 ",\"in_sight\":%" PRIu64 ",\"shots\":%" PRIu64
+            ",\"hits\":%" PRIu64 "}",
+            presses, in_sight, f->cheat_shots, f->cheat_hits);
+}
+
 void sim_rewind_print(FILE *out, const struct sim *sim)
 {
     const struct sim_rewind_figures none = {0};
@@ -383,10 +396,7 @@ void sim_rewind_print(FILE *out, const struct sim *sim)
     for (int i = SIM_SHOT_honoured + 1; i < SIM_SHOTS; i++) {
         fprintf(out, ",\"%s\":%" PRIu64, sim_shot_name((enum sim_shot)i), f->shots[i]);
     }
-    if (sim->options.cheat != SIM_CHEAT_none) {
-        fprintf(out, ",\"cheat_shots\":%" PRIu64 ",\"cheat_hits\":%" PRIu64, f->cheat_shots,
-                f->cheat_hits);
-    }
+    if (sim->cheater != NULL) print_cheat(out, sim, f);
     fprintf(out,
             ",\"unseen\":%" PRIu64 ",\"dead\":%" PRIu64 ",\"rays\":%" PRIu64 ",\"hits\":%" PRIu64
             ",\"unsure\":%" PRIu64 ",\"compared\":%" PRIu64 ",\"extrapolated\":%" PRIu64

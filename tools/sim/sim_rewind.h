@@ -103,8 +103,8 @@ struct sim_rewind {
 
 /* The newest picture of that view that is still kept; NULL. */
 const struct sim_picture *sim_picture_of(const struct sim_eye *eye, const struct arb_view *view);
-const struct sim_drawn *sim_drawn_of(const struct sim_eye *eye, const struct sim_picture *picture,
-                                     uint32_t index);
+struct sim_drawn *sim_drawn_of(const struct sim_eye *eye, const struct sim_picture *picture,
+                               uint32_t index);
 
 /* Doubles, so that a float's last bit is seen. */
 struct sim_spot {
@@ -114,6 +114,11 @@ struct sim_spot sim_spot_of(struct arb_vec2 point);
 double sim_spot_distance(struct sim_spot a, struct sim_spot b);
 /* A point of a shape whose owner stands there and looks along the unit vector `facing`. */
 struct sim_spot sim_spot_placed(struct arb_vec2 point, struct sim_spot at, struct arb_vec2 facing);
+
+/* How far a ray with a direction of length 1 goes until it meets a capsule (a == b: circle). */
+#define SIM_NEVER_MET 1e300
+double sim_rewind_meets(struct sim_spot from, struct sim_spot direction, struct sim_spot a,
+                        struct sim_spot b, double radius);
 
 /* One ray of a shot against the picture; a decision that differs is a violation. */
 void sim_rewind_decide(struct sim_checks *checks, uint32_t client, const struct sim_picture *seen,

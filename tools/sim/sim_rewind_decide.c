@@ -11,8 +11,6 @@
 #define EDGE_M 1e-4
 #define EDGE_PER_M 1e-6
 
-#define NEVER 1e300
-
 struct sim_spot sim_spot_of(struct arb_vec2 point)
 {
     return (struct sim_spot){(double)point.x, (double)point.y};
@@ -65,7 +63,7 @@ struct line {
     double length;
 };
 
-/* First t in 0..length at which the line is in the circle; NEVER: it never is. */
+/* First t in 0..length at which the line is in the circle; SIM_NEVER_MET: it never is. */
 static double into_circle(const struct line *line, struct sim_spot centre, double radius)
 {
     double x = line->from.x - centre.x, y = line->from.y - centre.y;
@@ -73,22 +71,22 @@ static double into_circle(const struct line *line, struct sim_spot centre, doubl
     double outside = x * x + y * y - radius * radius;
     double root = along * along - outside;
     if (outside <= 0.0) return 0.0;
-    if (root < 0.0) return NEVER;
+    if (root < 0.0) return SIM_NEVER_MET;
     double t = -along - sqrt(root);
-    return t >= 0.0 ? t : NEVER;
+    return t >= 0.0 ? t : SIM_NEVER_MET;
 }
 
 /* The long sides of a capsule. */
 static double into_sides(const struct line *line, struct sim_spot a, struct sim_spot b,
                          double radius)
 {
-    double length = sim_spot_distance(a, b), nearest = NEVER;
-    if (!(length > 0.0)) return NEVER;
+    double length = sim_spot_distance(a, b), nearest = SIM_NEVER_MET;
+    if (!(length > 0.0)) return SIM_NEVER_MET;
     double ux = (b.x - a.x) / length, uy = (b.y - a.y) / length;
     double across = line->direction.x * -uy + line->direction.y * ux;
     double start = (line->from.x - a.x) * -uy + (line->from.y - a.y) * ux;
     for (int side = -1; side <= 1; side += 2) {
-        double t = across != 0.0 ? (side * radius - start) / across : NEVER;
+        double t = across != 0.0 ? (side * radius - start) / across : SIM_NEVER_MET;
         double along = (line->from.x + t * line->direction.x - a.x) * ux +
                        (line->from.y + t * line->direction.y - a.y) * uy;
         bool there = t >= 0.0 && along >= 0.0 && along <= length;
@@ -106,6 +104,13 @@ static double into_shape(const struct line *line, struct sim_spot a, struct sim_
     double sides = into_sides(line, a, b, radius);
     t = other < t ? other : t;
     return sides < t ? sides : t;
+}
+
+double sim_rewind_meets(struct sim_spot from, struct sim_spot direction, struct sim_spot a,
+                        struct sim_spot b, double radius)
+{
+    struct line line = {.from = from, .direction = direction};
+    return into_shape(&line, a, b, radius);
 }
 
 struct hits {
@@ -137,7 +142,7 @@ static void try_drawn(const struct rewind_kind *kind, const struct sim_drawn *dr
 {
     struct arb_vec2 facing = arb_move_direction(drawn->heading);
     double edge = EDGE_M + EDGE_PER_M * (fabs(line->from.x) + fabs(line->from.y));
-    double nearest = NEVER;
+    double nearest = SIM_NEVER_MET;
     uint8_t part = 0;
     for (uint8_t i = 0; i < kind->count; i++) {
         const struct rewind_shape *shape = &kind->shapes[i];
@@ -145,14 +150,14 @@ static void try_drawn(const struct rewind_kind *kind, const struct sim_drawn *dr
         struct sim_spot b = sim_spot_placed(shape->b, sim_spot_of(drawn->position), facing);
         double gap = between_segments(line->from, line->to, a, b) - (double)shape->radius;
         double t = into_shape(line, a, b, (double)shape->radius);
-        hits->unsure |= fabs(gap) < edge || (t < NEVER && fabs(t - line->length) < edge) ||
-                        (t < NEVER && nearest < NEVER && fabs(t - nearest) < edge);
+        hits->unsure |= fabs(gap) < edge || (t < SIM_NEVER_MET && fabs(t - line->length) < edge) ||
+                        (t < SIM_NEVER_MET && nearest < SIM_NEVER_MET && fabs(t - nearest) < edge);
         if (t <= line->length && t < nearest) {
             nearest = t;
             part = shape->part;
         }
     }
-    if (nearest == NEVER) return;
+    if (nearest == SIM_NEVER_MET) return;
     for (uint32_t i = 0; i < hits->count; i++) {
         hits->unsure |= fabs(hits->list[i].distance - nearest) < edge;
     }
