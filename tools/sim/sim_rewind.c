@@ -181,10 +181,42 @@ static double shape_error(const struct rewind_kind *kind, const struct sim_drawn
 
 /* ---- places ---- */
 
-static bool place_of(const struct sim_checks *checks, const struct rewind_ray *ray,
-                     struct arb_key key, struct arb_vec2 *position, float *heading)
+static struct rewind_past past_of(const struct rewind_ray *ray)
 {
-    return rewind_pose(match_rewind(checks->sim->match), key, ray->view, position, heading);
+    return (struct rewind_past){.shooter = ARB_KEY_NONE,
+                                .view = ray->view,
+                                .pairs = ray->pairs,
+                                .pair_count = ray->pair_count};
+}
+
+static struct rewind_place place_of(const struct sim_checks *checks, const struct rewind_ray *ray,
+                                    struct arb_key key)
+{
+    struct rewind_past past = past_of(ray);
+    struct rewind_place place;
+    rewind_places(match_rewind(checks->sim->match), &past, &key, 1, &place);
+    return place;
+}
+
+/* Drawn from other states than those of the view's own two frames: it was left out of a snapshot.
+ */
+static bool is_deferred(const struct rewind_ray *ray, struct arb_key key)
+{
+    for (uint32_t i = 0; i < ray->pair_count; i++) {
+        const struct rewind_pair *pair = &ray->pairs[i];
+        if (arb_key_equal(pair->key, key)) {
+            return pair->from_tick != ray->view.from_tick || pair->to_tick != ray->view.to_tick;
+        }
+    }
+    return false;
+}
+
+/* Pickups and the like are in the pairs as well. */
+static bool is_target(const struct sim_checks *checks, const struct rewind_pair *pair)
+{
+    const struct arb_frame *frame = rewind_frame(match_rewind(checks->sim->match), pair->from_tick);
+    const struct arb_published *state = frame == NULL ? NULL : arb_frame_find(frame, pair->key);
+    return state == NULL || checks->rewind->kinds[state->kind].count > 0;
 }
 
 /* Ticks that the server's place is ahead of the drawn one, along its motion. */
@@ -205,11 +237,11 @@ static void compare_drawn(struct sim_checks *checks, uint32_t client, const stru
 {
     struct sim_rewind *rewind = checks->rewind;
     struct sim_rewind_figures *figures = &rewind->figures;
-    struct arb_vec2 position;
-    float heading;
+    struct rewind_place place = place_of(checks, ray, drawn->key);
     figures->compared++;
+    figures->deferred += is_deferred(ray, drawn->key);
     figures->how[drawn->how < SIM_DRAWN_WAYS ? drawn->how : 0]++;
-    if (!place_of(checks, ray, drawn->key, &position, &heading)) {
+    if (!place.there) {
         figures->drawn_only++;
         sim_violated(checks, SIM_INVARIANT_rewind_error,
                      "client %u drew (%u, %u) at %llu..%llu + %u, the server says it did not",
@@ -218,10 +250,10 @@ static void compare_drawn(struct sim_checks *checks, uint32_t client, const stru
                      ray->view.fraction);
         return;
     }
-    double error = shape_error(&rewind->kinds[drawn->kind], drawn, position, heading);
+    double error = shape_error(&rewind->kinds[drawn->kind], drawn, place.position, place.heading);
     figures->error_sum_m += error;
     if (error > figures->error_max_m) figures->error_max_m = error;
-    note_signed(rewind, drawn, position, (double)checks->sim->config.match.tick_rate);
+    note_signed(rewind, drawn, place.position, (double)checks->sim->config.match.tick_rate);
     if (error > 0.0) {
         figures->errors++;
         sim_violated(checks, SIM_INVARIANT_rewind_error,
@@ -314,6 +346,25 @@ static void check_applied(struct sim_checks *checks, uint32_t client,
     eye->far_shots = 0;
 }
 
+/* Whom the server lets be hit, and the client did not draw. */
+static void look_for_undrawn(struct sim_checks *checks, uint32_t client,
+                             const struct sim_picture *seen, const struct rewind_ray *ray)
+{
+    const struct sim_eye *eye = &checks->rewind->eyes[client];
+    for (uint32_t i = 0; i < ray->pair_count; i++) {
+        struct arb_key key = ray->pairs[i].key;
+        bool drawn = arb_key_equal(key, ray->shooter);
+        for (uint32_t at = 0; at < seen->count && !drawn; at++) {
+            drawn = arb_key_equal(key, sim_drawn_of(eye, seen, at)->key);
+        }
+        if (drawn || !is_target(checks, &ray->pairs[i])) continue;
+        checks->rewind->figures.held_only++;
+        sim_violated(checks, SIM_INVARIANT_rewind_error,
+                     "client %u did not draw (%u, %u), the server says it did", client, key.id,
+                     key.generation);
+    }
+}
+
 static void compare_shot(struct sim_checks *checks, uint32_t client, const struct sim_picture *seen,
                          const struct rules_shot *shot)
 {
@@ -321,6 +372,7 @@ static void compare_shot(struct sim_checks *checks, uint32_t client, const struc
     for (uint32_t i = 0; i < seen->count; i++) {
         compare_drawn(checks, client, &shot->rays[0], sim_drawn_of(eye, seen, i));
     }
+    look_for_undrawn(checks, client, seen, &shot->rays[0]);
     for (uint8_t i = 0; i < shot->pellet_count; i++) {
         sim_rewind_decide(checks, client, seen, &shot->rays[i], &shot->pellets[i]);
     }
@@ -356,6 +408,9 @@ static void look_at_shot(struct sim_checks *checks, const struct rules_shot *sho
         check_applied(checks, client, seen, &shot->rays[0]);
     if (kind == SIM_SHOT_honoured && seen == NULL) kind = SIM_SHOT_unwitnessed;
     figures->shots[kind]++;
+    for (uint8_t i = 0; i < shot->pellet_count; i++) {
+        figures->unseen += shot->pellets[i].unseen;
+    }
     if (kind == SIM_SHOT_honoured) compare_shot(checks, client, seen, shot);
 }
 
@@ -400,10 +455,11 @@ void sim_rewind_print(FILE *out, const struct sim *sim)
     fprintf(out,
             ",\"unseen\":%" PRIu64 ",\"dead\":%" PRIu64 ",\"rays\":%" PRIu64 ",\"hits\":%" PRIu64
             ",\"unsure\":%" PRIu64 ",\"compared\":%" PRIu64 ",\"extrapolated\":%" PRIu64
-            ",\"frozen\":%" PRIu64 ",\"moving\":%" PRIu64 ",\"drawn_only\":%" PRIu64
-            ",\"held_only\":%" PRIu64 ",\"mean_rewind_ms\":%.6g,\"muzzles\":%" PRIu64
-            ",\"muzzle_max_error_m\":%.9g},",
+            ",\"frozen\":%" PRIu64 ",\"moving\":%" PRIu64 ",\"deferred\":%" PRIu64
+            ",\"drawn_only\":%" PRIu64 ",\"held_only\":%" PRIu64
+            ",\"mean_rewind_ms\":%.6g,\"muzzles\":%" PRIu64 ",\"muzzle_max_error_m\":%.9g},",
             f->unseen, f->dead, f->rays, f->hits, f->unsure, f->compared,
-            f->how[ARBITER_EXTRAPOLATED], f->how[ARBITER_FROZEN], f->moving, f->drawn_only,
-            f->held_only, mean(f->rewound_ms, f->rewound), f->muzzles, f->muzzle_max_m);
+            f->how[ARBITER_EXTRAPOLATED], f->how[ARBITER_FROZEN], f->moving, f->deferred,
+            f->drawn_only, f->held_only, mean(f->rewound_ms, f->rewound), f->muzzles,
+            f->muzzle_max_m);
 }

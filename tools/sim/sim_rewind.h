@@ -77,6 +77,7 @@ struct sim_rewind_slot {
 struct sim_rewind_figures {
     uint64_t shots[SIM_SHOTS];
     uint64_t compared; /* characters of honoured shots */
+    uint64_t deferred; /* of them, those that a snapshot had left out */
     uint64_t how[SIM_DRAWN_WAYS];
     uint64_t errors, drawn_only, held_only;
     double error_sum_m, error_max_m;
