@@ -107,7 +107,7 @@ static void move_by_a_tick(struct sim *sim)
 
 Test(rewind_measure, a_tick_too_late_is_measured_as_one_tick)
 {
-    struct run run = {.clients = 4, .ticks = 2400, .seed = 3, .hook = move_by_a_tick};
+    struct run run = {.clients = 8, .ticks = 3000, .seed = 3, .hook = move_by_a_tick};
     struct sim_rewind_figures figures = play(&run);
     cr_assert_gt(figures.moving, 100);
     cr_assert_float_eq(figures.signed_ticks / (double)figures.moving, 1.0, 0.001);
@@ -124,8 +124,8 @@ static void claim_that_it_compensates(struct sim *sim)
 Test(rewind_measure, compensation_that_does_nothing_is_noticed)
 {
     struct run run = {.sets = {"lagcomp.max_rewind_ms=0"},
-                      .clients = 4,
-                      .ticks = 2400,
+                      .clients = 8,
+                      .ticks = 3000,
                       .seed = 3,
                       .hook = claim_that_it_compensates};
     play(&run);
@@ -135,7 +135,7 @@ Test(rewind_measure, compensation_that_does_nothing_is_noticed)
 
 Test(rewind_measure, a_round_trip_of_100_ms_is_rewound)
 {
-    struct run run = {.clients = 4, .ticks = 2400, .seed = 3};
+    struct run run = {.clients = 8, .ticks = 3000, .seed = 3};
     struct sim_rewind_figures figures = play(&run);
     double mean_ms = figures.rewound_ms / (double)figures.rewound;
     cr_assert_gt(figures.rewound, 50);
@@ -194,13 +194,13 @@ static void expect_exact(struct run *run, uint64_t shots)
 
 Test(rewind_measure, it_is_exact_between_two_snapshots)
 {
-    expect_exact(&(struct run){.clients = 6, .ticks = 2400, .seed = 11, .profile = "average"}, 150);
+    expect_exact(&(struct run){.clients = 8, .ticks = 3000, .seed = 11, .profile = "average"}, 150);
 }
 
 Test(rewind_measure, it_is_exact_past_the_newest_snapshot)
 {
-    struct run run = {.clients = 6,
-                      .ticks = 2400,
+    struct run run = {.clients = 8,
+                      .ticks = 3000,
                       .seed = 12,
                       .profile = "average",
                       .extrapolates = true,
@@ -213,8 +213,8 @@ Test(rewind_measure, it_is_exact_past_the_newest_snapshot)
 
 Test(rewind_measure, it_is_exact_on_the_worst_line)
 {
-    expect_exact(&(struct run){.clients = 6,
-                               .ticks = 2400,
+    expect_exact(&(struct run){.clients = 8,
+                               .ticks = 3000,
                                .seed = 13,
                                .profile = "bad",
                                .sets = {"lagcomp.max_rewind_ms=700"}},
@@ -223,8 +223,8 @@ Test(rewind_measure, it_is_exact_on_the_worst_line)
 
 Test(rewind_measure, it_is_exact_at_ten_times_the_speed_and_240_frames)
 {
-    expect_exact(&(struct run){.clients = 6,
-                               .ticks = 2400,
+    expect_exact(&(struct run){.clients = 8,
+                               .ticks = 3000,
                                .seed = 14,
                                .profile = "good",
                                .frames_per_s = 240,
@@ -237,7 +237,7 @@ Test(rewind_measure, it_is_exact_at_ten_times_the_speed_and_240_frames)
 Test(rewind_measure, it_is_exact_when_characters_die_and_come_back_all_the_time)
 {
     expect_exact(&(struct run){.clients = 8,
-                               .ticks = 2400,
+                               .ticks = 3000,
                                .seed = 15,
                                .profile = "average",
                                .sets = {"arena.health=20", "arena.health_max=20",
@@ -264,7 +264,7 @@ static void teleport(struct sim *sim)
 Test(rewind_measure, it_is_exact_when_characters_jump)
 {
     struct run run = {
-        .clients = 8, .ticks = 2400, .seed = 16, .profile = "average", .hook = teleport};
+        .clients = 8, .ticks = 3000, .seed = 16, .profile = "average", .hook = teleport};
     struct sim_rewind_figures figures = play(&run);
     cr_assert_geq(figures.shots[SIM_SHOT_honoured], 100);
     cr_assert_eq(sim_violations(run.sim, SIM_INVARIANT_rewind_error), 0);

@@ -205,7 +205,8 @@ static bool is_deferred(const struct rewind_ray *ray, struct arb_key key)
     for (uint32_t i = 0; i < ray->pair_count; i++) {
         const struct rewind_pair *pair = &ray->pairs[i];
         if (arb_key_equal(pair->key, key)) {
-            return pair->from_tick != ray->view.from_tick || pair->to_tick != ray->view.to_tick;
+            return pair->from_tick != ray->view.from_tick ||
+                   (pair->to_tick != pair->from_tick && pair->to_tick != ray->view.to_tick);
         }
     }
     return false;
