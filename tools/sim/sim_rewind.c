@@ -14,7 +14,7 @@
 
 enum {
     OTHERS = 24,      /* characters of a picture, on average; more: fewer pictures are kept */
-    MANY_SHOTS = 20,  /* over which the applied rewind is looked at */
+    MANY_SHOTS = 8,   /* over which the applied rewind is looked at */
     LONG_WAY_MS = 60, /* from the picture to its shot: shorter, and no rewind is told from one */
     NO_TEAM = -1,
 };
@@ -45,7 +45,7 @@ struct sim_rewind *sim_rewind_create(struct sim_checks *checks)
     const struct rules *rules = sim_rules(sim);
     struct sim_rewind *rewind = arb_mem_alloc(sizeof *rewind);
     rewind->shoots = rules->shoot != NULL;
-    rewind->compensates = true;
+    rewind->compensates = sim->config.match.lagcomp.max_rewind_ms > 0;
     rules->rewind_kinds(sim_params(sim), rewind->kinds);
     for (uint8_t i = 0; i < rules->schema->kind_count; i++) {
         rewind->team_fields[i] = team_field(&rules->schema->kinds[i]);
@@ -299,7 +299,8 @@ void sim_rewind_input(struct sim_checks *checks, uint16_t slot, const struct arb
     arb_tick now = match_tick(checks->sim->match);
     bool fires = (applied->edges & ARB_BUTTON_FIRE) != 0;
     here->claims = input != NULL;
-    if (input != NULL) here->claimed = input->view;
+    /* As it arrived: what the match has made of the view since is what is looked at. */
+    if (input != NULL) here->claimed = checks->seats[slot].waiting[now % SIM_WAITING].input.view;
     here->carried = (checks->seats[slot].carried & ARB_BUTTON_FIRE) != 0;
     here->followed = input != NULL && here->input_tick + 1 == now;
     if (input != NULL) here->input_tick = now;
@@ -332,10 +333,11 @@ static void check_applied(struct sim_checks *checks, uint32_t client,
     double at = (double)arb_view_at(&ray->view) / (double)ARB_FINE_TICK;
     double rewound_ms = ((double)newest - at) * tick_ms;
     double way_ms = (double)(checks->sim->now_us - seen->at_us) / 1000.0;
+    double most_ms = (double)checks->sim->config.match.lagcomp.max_rewind_ms;
     checks->rewind->figures.rewound_ms += rewound_ms;
     checks->rewind->figures.rewound++;
     if (way_ms < LONG_WAY_MS) return;
-    eye->way_ms += way_ms;
+    eye->way_ms += way_ms < most_ms ? way_ms : most_ms;
     eye->rewound_ms += rewound_ms;
     if (++eye->far_shots < MANY_SHOTS) return;
     if (eye->rewound_ms < eye->way_ms / 4.0) {
