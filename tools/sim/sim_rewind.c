@@ -45,7 +45,7 @@ struct sim_rewind *sim_rewind_create(struct sim_checks *checks)
     const struct rules *rules = sim_rules(sim);
     struct sim_rewind *rewind = arb_mem_alloc(sizeof *rewind);
     rewind->shoots = rules->shoot != NULL;
-    rewind->compensates = sim->config.match.lagcomp.max_rewind_ms > 0;
+    rewind->most_ms = (double)sim->config.match.lagcomp.max_rewind_ms;
     rules->rewind_kinds(sim_params(sim), rewind->kinds);
     for (uint8_t i = 0; i < rules->schema->kind_count; i++) {
         rewind->team_fields[i] = team_field(&rules->schema->kinds[i]);
@@ -314,7 +314,7 @@ static enum sim_shot kind_of(const struct sim_checks *checks, const struct rules
 {
     const struct sim_rewind_slot *slot = &checks->rewind->slots[shot->slot];
     struct arb_view applied = shot->rays[0].view;
-    if (!checks->rewind->compensates) return SIM_SHOT_off;
+    if (checks->rewind->most_ms <= 0.0) return SIM_SHOT_off;
     if (slot->carried) return SIM_SHOT_late;
     if (!slot->claims) return SIM_SHOT_starved;
     if (slot->claimed.to_tick == 0) return SIM_SHOT_blank;
@@ -333,7 +333,7 @@ static void check_applied(struct sim_checks *checks, uint32_t client,
     double at = (double)arb_view_at(&ray->view) / (double)ARB_FINE_TICK;
     double rewound_ms = ((double)newest - at) * tick_ms;
     double way_ms = (double)(checks->sim->now_us - seen->at_us) / 1000.0;
-    double most_ms = (double)checks->sim->config.match.lagcomp.max_rewind_ms;
+    double most_ms = checks->rewind->most_ms;
     checks->rewind->figures.rewound_ms += rewound_ms;
     checks->rewind->figures.rewound++;
     if (way_ms < LONG_WAY_MS) return;
@@ -407,7 +407,7 @@ static void look_at_shot(struct sim_checks *checks, const struct rules_shot *sho
         seen = sim_picture_of(&checks->rewind->eyes[client],
                               &checks->rewind->slots[shot->slot].claimed);
     }
-    if (seen != NULL && checks->rewind->compensates)
+    if (seen != NULL && checks->rewind->most_ms > 0.0)
         check_applied(checks, client, seen, &shot->rays[0]);
     if (kind == SIM_SHOT_honoured && seen == NULL) kind = SIM_SHOT_unwitnessed;
     figures->shots[kind]++;
@@ -429,6 +429,18 @@ void sim_rewind_shots(struct sim_checks *checks, const struct rules_shot *shots,
 static double mean(double sum, uint64_t count)
 {
     return count == 0 ? 0.0 : sum / (double)count;
+}
+
+/* The match's own account of what clients claimed. */
+static void print_claims(FILE *out, const struct sim *sim)
+{
+    struct match_view_counts counts = match_view_totals(sim->match);
+    fprintf(out, ",\"claims\":{");
+    for (int i = 0; i < MATCH_VIEW_VERDICTS; i++) {
+        fprintf(out, "%s\"%s\":%" PRIu64, i > 0 ? "," : "",
+                match_view_verdict_text((enum match_view_verdict)i), counts.claims[i]);
+    }
+    fprintf(out, "}");
 }
 
 static void print_cheat(FILE *out, const struct sim *sim, const struct sim_rewind_figures *f)
@@ -454,6 +466,7 @@ void sim_rewind_print(FILE *out, const struct sim *sim)
     for (int i = SIM_SHOT_honoured + 1; i < SIM_SHOTS; i++) {
         fprintf(out, ",\"%s\":%" PRIu64, sim_shot_name((enum sim_shot)i), f->shots[i]);
     }
+    print_claims(out, sim);
     if (sim->cheater != NULL) print_cheat(out, sim, f);
     fprintf(out,
             ",\"unseen\":%" PRIu64 ",\"dead\":%" PRIu64 ",\"rays\":%" PRIu64 ",\"hits\":%" PRIu64

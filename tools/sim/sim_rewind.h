@@ -93,8 +93,8 @@ struct sim_rewind_figures {
 };
 
 struct sim_rewind {
-    bool shoots;      /* the mode has weapons */
-    bool compensates; /* the match is to rewind */
+    bool shoots;    /* the mode has weapons */
+    double most_ms; /* of rewind; 0: the match is to do none */
     struct rewind_kind kinds[ARB_KINDS_MAX];
     int8_t team_fields[ARB_KINDS_MAX];
     struct sim_rewind_slot *slots; /* [players] */
