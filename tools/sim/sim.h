@@ -67,7 +67,7 @@ enum sim_invariant {
 /* name, text: how client 0 lies about what it saw when it fired */
 #define SIM_CHEAT_MAP(X)                                                                           \
     X(none, "not at all")                                                                          \
-    X(honest, "it fires as the others of this list do, and tells the truth")                       \
+    X(honest, "it fires as the others of this list do, and aims as `recent`, but tells the truth") \
     X(random, "a picture of the last second")                                                      \
     X(old, "the oldest picture of the last second in which an enemy is in sight")                  \
     X(recent, "the newest picture of the last second in which an enemy is in sight")               \
