@@ -203,7 +203,7 @@ static void plant_rewind_applied(struct sim *sim)
 {
     for (uint32_t i = 0; i < sim->player_count; i++) {
         for (uint32_t at = 0; at < SIM_PICTURES; at++) {
-            sim->checks->rewind->eyes[i].pictures[at].at_us -= 200000;
+            sim->checks->rewind->eyes[i].pictures[at].at_tick -= 12;
         }
     }
 }

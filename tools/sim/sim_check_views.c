@@ -8,7 +8,7 @@ enum {
     OVERRUN_US = 15000000, /* after the server lost time, clocks find the new one */
 };
 
-static bool may_jump(const struct sim *sim, const struct sim_player *player)
+bool sim_clocks_astray(const struct sim *sim, const struct sim_player *player)
 {
     return sim->now_us < player->disturbed_us ||
            (sim->overrun_us != 0 && sim->now_us < sim->overrun_us + OVERRUN_US);
@@ -25,7 +25,7 @@ void sim_views_look(struct sim_checks *checks, struct sim_player *player,
     if (player->client->net == NULL || !clock->running || view->time.to_tick == 0) return;
     arb_fine bound = 2 * (arb_fine)player->client->config.resync_ticks * ARB_FINE_TICK;
     arb_fine back = witness->view_at - clock->at;
-    if (back > 0 && !(may_jump(checks->sim, player) && back > bound / 2)) {
+    if (back > 0 && !(sim_clocks_astray(checks->sim, player) && back > bound / 2)) {
         sim_violated(checks, SIM_INVARIANT_views, "client %u: its view went back by %g ticks",
                      player->index, (double)back / ARB_FINE_TICK);
     }

@@ -232,6 +232,8 @@ void sim_scores_look(struct sim_checks *checks);
 void sim_protocol_look(struct sim_checks *checks);
 void sim_protocol_client(struct sim_checks *checks, const struct sim_player *player);
 
+/* A fault of that client, or time that the server lost: its clocks still find the way back. */
+bool sim_clocks_astray(const struct sim *sim, const struct sim_player *player);
 void sim_views_look(struct sim_checks *checks, struct sim_player *player,
                     const struct arbiter_view *view);
 void sim_progress_look(struct sim_checks *checks, struct sim_player *player);

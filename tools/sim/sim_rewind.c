@@ -126,8 +126,8 @@ void sim_rewind_look(struct sim_checks *checks, const struct sim_player *player,
     struct sim_picture *picture = &eye->pictures[eye->picture_count++ % SIM_PICTURES];
     key.from_tick += witness->base;
     key.to_tick += witness->base;
-    *picture =
-        (struct sim_picture){.view = key, .at_us = checks->sim->now_us, .first = eye->drawn_count};
+    *picture = (struct sim_picture){
+        .view = key, .at_tick = match_tick(checks->sim->match), .first = eye->drawn_count};
     note_own(picture, client, witness);
     for (uint32_t i = 0; i < view->entity_count; i++) {
         const struct arbiter_entity *entity = &view->entities[i];
@@ -332,11 +332,13 @@ static void check_applied(struct sim_checks *checks, uint32_t client,
     arb_tick newest = match_tick(checks->sim->match) - 1;
     double at = (double)arb_view_at(&ray->view) / (double)ARB_FINE_TICK;
     double rewound_ms = ((double)newest - at) * tick_ms;
-    double way_ms = (double)(checks->sim->now_us - seen->at_us) / 1000.0;
+    double way_ms = (double)(match_tick(checks->sim->match) - seen->at_tick) * tick_ms;
     double most_ms = checks->rewind->most_ms;
     checks->rewind->figures.rewound_ms += rewound_ms;
     checks->rewind->figures.rewound++;
-    if (way_ms < LONG_WAY_MS) return;
+    if (way_ms < LONG_WAY_MS || sim_clocks_astray(checks->sim, &checks->sim->players[client])) {
+        return;
+    }
     eye->way_ms += way_ms < most_ms ? way_ms : most_ms;
     eye->rewound_ms += rewound_ms;
     if (++eye->far_shots < MANY_SHOTS) return;

@@ -45,8 +45,8 @@ struct sim_drawn {
 /* One frame. */
 struct sim_picture {
     struct arb_view view; /* in the server's ticks */
-    uint64_t at_us;
-    uint64_t first; /* of what was drawn */
+    arb_tick at_tick;     /* the server's when it was drawn: it may lose time */
+    uint64_t first;       /* of what was drawn */
     uint32_t count;
     /* The own character without its offset, and the places that it was drawn between: those before
      * and after the step of own_tick; 0: none. */
