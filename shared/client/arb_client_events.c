@@ -133,6 +133,9 @@ void arb_client_event(struct arbiter_client *client, const uint8_t *bytes, size_
     events->count++;
     if (event.kind == ARB_EVENT_RESULT) {
         decide(client, tick);
+    } else if (event.kind == ARB_EVENT_IMPACT) {
+        arb_client_projectiles_impact(client, event.impact.shooter_slot, event.impact.action,
+                                      event.impact.pellet, event.impact.moment, tick);
     }
 }
 

@@ -92,6 +92,7 @@ static void make_one(struct arbiter_client *client, arb_tick target)
     controls->fire_caught = false;
     client->statistics.inputs_sent++;
     arb_predict_input(&client->predict, &pending);
+    arb_client_projectiles_fire(client, &pending);
 }
 
 /* What the others are drawn later than the network makes them, in 1/16 tick: the server adds the

@@ -79,6 +79,13 @@ const struct arb_pending *arb_predict_at(const struct arb_predict *predict, arb_
     return found ? pending : NULL;
 }
 
+uint8_t arb_predict_fired(const struct arb_predict *predict, arb_tick tick)
+{
+    bool held =
+        predict->has_state && tick > predict->confirmed_tick && tick <= predict->predicted_tick;
+    return held ? predict->fired[tick % ARB_PREDICT_TICKS] : 0;
+}
+
 uint32_t arb_predict_unacknowledged(const struct arb_predict *predict)
 {
     uint32_t count = predict->newest - predict->acknowledged;
@@ -120,6 +127,7 @@ static void step(struct arb_predict *predict)
     *state = predict->states[(tick - 1) % ARB_PREDICT_TICKS];
     arb_move_step(state, &input, predict->params, predict->geometry, &report);
     predict->held[tick % ARB_PREDICT_TICKS] = input;
+    predict->fired[tick % ARB_PREDICT_TICKS] = report.fired ? (uint8_t)(state->weapon + 1) : 0;
     predict->predicted_tick = tick;
 }
 

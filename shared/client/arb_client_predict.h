@@ -48,6 +48,7 @@ struct arb_predict {
     arb_tick predicted_tick;                  /* newest state held, >= confirmed_tick */
     struct arb_own states[ARB_PREDICT_TICKS]; /* of tick t at t % 256, confirmed..predicted */
     struct arb_input held[ARB_PREDICT_TICKS]; /* what steered that tick: goes on where none came */
+    uint8_t fired[ARB_PREDICT_TICKS]; /* in the step to that state: weapon + 1; 0: no shot left */
 };
 
 /* Empties it; params and geometry live as long as it is used. */
@@ -59,6 +60,10 @@ void arb_predict_input(struct arb_predict *predict, const struct arb_pending *pe
 
 /* The input for tick t, or NULL. */
 const struct arb_pending *arb_predict_at(const struct arb_predict *predict, arb_tick tick);
+
+/* The weapon, + 1, from which a shot left in the step to the predicted state of that tick; 0: none
+ * did, or nothing is predicted for it. */
+uint8_t arb_predict_fired(const struct arb_predict *predict, arb_tick tick);
 
 /* Inputs that are sent again are those after the acknowledged one, at most so many as are kept. */
 uint32_t arb_predict_unacknowledged(const struct arb_predict *predict);

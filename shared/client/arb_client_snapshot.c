@@ -183,6 +183,7 @@ static void commit_snapshot(struct arbiter_client *client, const struct commit *
     }
     snapshots->any = true;
     snapshots->unacknowledged = true;
+    arb_client_projectiles_commit(client);
 }
 
 /* Ids only go up: the next after the newest that has these low bits. */

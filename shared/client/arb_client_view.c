@@ -65,6 +65,9 @@ static void put_state(struct arbiter_entity *out, const struct arb_kind *kind,
     put_field(out, kind->vx, speed.x);
     put_field(out, kind->vy, speed.y);
     put_field(out, kind->heading, heading);
+    if (kind->has_path) {
+        out->heading = arb_move_angle(speed);
+    }
 }
 
 /* ---- bodies ---- */
@@ -242,7 +245,8 @@ _Static_assert((int)ARBITER_INTERPOLATED == (int)ARB_DRAWN_BETWEEN &&
 static bool is_own_past(const struct arbiter_client *client, const struct arb_published *state)
 {
     const struct arb_kind *kind = &client->match.schema->kinds[state->kind];
-    return kind->owner >= 0 && state->q[kind->owner] == client->match.welcome.player_slot + 1;
+    return kind->owner >= 0 && !kind->has_path &&
+           state->q[kind->owner] == client->match.welcome.player_slot + 1;
 }
 
 /* Entry `entry` of the frame that the view stands in. */
@@ -254,21 +258,39 @@ static void draw_other(struct arbiter_client *client, const struct arb_held_plac
     struct arb_held_states states;
     arb_held_states_of(&history->held, place, entry, &states);
     struct side from = side_at(history, states.from_frame, states.from_entry);
-    struct arbiter_entity *out = is_own_past(client, from.state) ? NULL : next_entity(client);
+    const struct arb_kind *kind = &client->match.schema->kinds[from.state->kind];
+    bool gone = is_own_past(client, from.state) ||
+                (kind->has_path &&
+                 arb_client_projectile_ended(client, from.state, states.from_tick, place->at));
+    struct arbiter_entity *out = gone ? NULL : next_entity(client);
     if (out == NULL) {
         return;
     }
     bool two = states.to_tick > states.from_tick;
     struct side to = two ? side_at(history, states.to_frame, states.to_entry) : from;
-    const struct arb_kind *kind = &client->match.schema->kinds[from.state->kind];
     struct arb_drawn_rule rule = {welcome->snapshot_interval_ticks, welcome->tick_rate};
     struct arb_drawn_pair pair = {from.state, two ? to.state : NULL, states.from_tick,
                                   states.to_tick, place->at};
     float part = arb_drawn_part(kind, &pair);
     out->drawn = (uint8_t)arb_drawn_how(kind, &pair, &rule);
-    put_state(out, kind, from.state, arb_drawn_position(kind, &pair, &rule),
-              arb_drawn_velocity(kind, &pair, &rule), arb_drawn_heading(kind, &pair));
+    struct arb_vec2 at = arb_drawn_position(kind, &pair, &rule);
+    if (kind->has_path) {
+        at = arb_vec2_add(at, arb_client_projectile_offset(client, from.state->key));
+    }
+    put_state(out, kind, from.state, at, arb_drawn_velocity(kind, &pair, &rule),
+              arb_drawn_heading(kind, &pair));
     put_body(client, out, kind, &from, part > 0.0F ? &to : NULL, part);
+}
+
+void arb_client_draw_shadow(struct arbiter_client *client, const struct arb_kind *kind,
+                            const struct arb_published *state, struct arb_vec2 at,
+                            struct arb_vec2 speed)
+{
+    struct arbiter_entity *out = next_entity(client);
+    if (out != NULL) {
+        put_state(out, kind, state, at, speed, 0.0F);
+        out->drawn = ARBITER_PREDICTED;
+    }
 }
 
 /* ---- all of them ---- */
@@ -280,6 +302,9 @@ static void draw_all(struct arbiter_client *client, const struct arb_held_place 
     const struct arb_history_slot *newest = arb_history_newest(history);
     bool has_own = client->predict.has_state && newest != NULL;
     bool own_pending = has_own;
+    if (place != NULL) {
+        arb_client_projectiles_draw(client, place); /* without a key: before all others */
+    }
     const struct arb_held_frame *frame = place == NULL ? NULL : &history->held.frames[place->from];
     for (uint32_t i = 0; frame != NULL && i < frame->count; i++) {
         uint16_t id = frame->entries[i].key.id;

@@ -96,6 +96,7 @@ static void drop_connection(struct arbiter_client *client)
     memset(&client->snapshots, 0, sizeof client->snapshots);
     memset(&client->controls, 0, sizeof client->controls);
     memset(&client->drawing, 0, sizeof client->drawing);
+    memset(&client->projectiles, 0, sizeof client->projectiles);
     memset(&client->parts, 0, sizeof client->parts);
     arb_predict_reset(&client->predict, NULL, NULL);
 }

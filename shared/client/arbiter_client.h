@@ -169,7 +169,7 @@ enum arbiter_drawn {
     ARBITER_INTERPOLATED = 0, /* between two states of the server */
     ARBITER_EXTRAPOLATED,     /* beyond the newest, by its velocity */
     ARBITER_FROZEN,           /* beyond what may be extrapolated */
-    ARBITER_PREDICTED,        /* the own character, ahead of the server */
+    ARBITER_PREDICTED,        /* the own character and projectiles, ahead of the server */
 };
 
 struct arbiter_point {
@@ -178,14 +178,17 @@ struct arbiter_point {
 
 /* An entity as it is to be drawn now. */
 struct arbiter_entity {
-    uint32_t key;   /* id << 16 | generation; another generation is another entity */
+    /* id << 16 | generation; another generation is another entity. 0: an own projectile that the
+     * server has not told of (ARBITER_PREDICTED). Its owner and its fields `action` and `pellet`
+     * name it, before and after the entity of these names takes over in its place. */
+    uint32_t key;
     uint8_t kind;   /* arbiter_client_kind */
     uint8_t drawn;  /* enum arbiter_drawn */
     bool is_own;    /* what this player controls */
     uint16_t owner; /* player slot, or ARBITER_NO_SLOT */
     float x, y;     /* m */
     float vx, vy;   /* m/s; 0 where the kind has none, and when frozen */
-    float heading;  /* rad (-pi, pi]; 0 where the kind has none */
+    float heading;  /* rad (-pi, pi]; of a projectile its way; 0 where the kind has none */
     uint32_t jump;  /* grows when it was moved without going there */
     uint16_t field_count;
     uint32_t point_count; /* of its body, head first; 0: none */
@@ -402,6 +405,9 @@ struct arbiter_statistics {
     uint64_t events_lost; /* more than fitted between two samples */
     uint64_t resyncs;     /* jumps of the input clock */
     uint64_t frozen_frames, sampled_frames;
+    /* Own projectiles: drawn before the server told of them; found in its word; taken back, since
+     * it did not fire them or they met something unseen. The rest ended by themselves before. */
+    uint64_t projectiles_predicted, projectiles_confirmed, projectiles_unconfirmed;
     struct arbiter_corrections corrections;
     /* What the server counted of this client. */
     uint64_t counts_received; /* how often it told us */

@@ -8,6 +8,7 @@
  * arb_client_events.c        reliable events, scoreboard
  * arb_client_input.c         the player's controls, the input clock, packets
  * arb_client_view.c          what is drawn
+ * arb_client_projectiles.c   what flies
  * arb_client_info.c          map, tables, figures
  */
 #ifndef ARBITER_CLIENT_INTERNAL_H
@@ -16,6 +17,7 @@
 #include "shared/client/arb_client_history.h"
 #include "shared/client/arb_client_pace.h"
 #include "shared/client/arb_client_predict.h"
+#include "shared/client/arb_client_projectiles.h"
 #include "shared/client/arb_client_time.h"
 #include "shared/client/arbiter_client.h"
 #include "shared/proto/arb_proto.h"
@@ -138,6 +140,7 @@ struct arbiter_client {
     struct arb_client_events events;
     struct arb_client_board board;
     struct arb_client_drawing drawing;
+    struct arb_client_projectiles projectiles;
 };
 
 /* ---- for tests ---- */
@@ -190,6 +193,11 @@ void arb_client_note_clocks(struct arbiter_client *client);
 void arb_client_inputs_make(struct arbiter_client *client, uint64_t now_ns);
 /* The input that the held controls would make now. */
 struct arb_input arb_client_input_now(const struct arbiter_client *client);
+
+/* An entity of this player that the server has not told of, behind those drawn so far. */
+void arb_client_draw_shadow(struct arbiter_client *client, const struct arb_kind *kind,
+                            const struct arb_published *state, struct arb_vec2 at,
+                            struct arb_vec2 speed);
 
 /* What the own player looks like now, without the offset. */
 void arb_client_own_shown(const struct arbiter_client *client, struct arb_predict_shown *shown);

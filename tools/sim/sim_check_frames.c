@@ -232,7 +232,8 @@ static void look_at_frame(struct sim_checks *checks, struct sim_player *player,
     }
 }
 
-/* What is drawn is among what it was given, and not long since. */
+/* What is drawn is among what it was given, and not long since; or an own projectile ahead of the
+ * server's word. */
 static void look_at_drawn(struct sim_checks *checks, const struct sim_player *player,
                           const struct arbiter_view *view)
 {
@@ -240,7 +241,9 @@ static void look_at_drawn(struct sim_checks *checks, const struct sim_player *pl
     for (uint32_t i = 0; i < view->entity_count; i++) {
         struct arb_key key = {(uint16_t)(view->entities[i].key >> 16),
                               (uint16_t)view->entities[i].key};
-        bool found = false;
+        const struct arbiter_entity *drawn = &view->entities[i];
+        bool found =
+            drawn->key == 0 && drawn->drawn == ARBITER_PREDICTED && drawn->owner == view->own_slot;
         for (uint32_t back = history->count; back-- > 0 && !found;) {
             struct arb_frame frame = arb_history_frame(history, back);
             found = arb_frame_find(&frame, key) != NULL;
