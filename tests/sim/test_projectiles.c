@@ -304,9 +304,10 @@ static void compare(struct arb_link link, uint64_t seed, uint32_t least)
             }
         }
     }
-    cr_log_info("%u flights: %u compared, %u of them hit, %u differ; %u with another path, %u drawn "
-                "over a gap (%u differ), %u not fired or capped, %u open",
-                flight_count, compared, hits, differ, other_path, odd, odd_differ, unfired, open);
+    cr_log_info(
+        "%u flights: %u compared, %u of them hit, %u differ; %u with another path, %u drawn "
+        "over a gap (%u differ), %u not fired or capped, %u open",
+        flight_count, compared, hits, differ, other_path, odd, odd_differ, unfired, open);
     cr_expect_eq(differ, 0, "%u of %u differ", differ, compared);
     cr_expect_geq(compared, least, "%u of %u", compared, flight_count);
     cr_expect_geq(hits, least / 10, "%u of %u", hits, compared);
