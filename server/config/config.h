@@ -26,7 +26,7 @@ struct config {
     struct {
         char address[64];     /* numeric */
         int32_t port;         /* 0: any free one */
-        int32_t max_sessions; /* 0: match.max_players + 16 */
+        int32_t max_sessions; /* 0: players, spectators and 16 more */
         int32_t messages_per_tick;
     } net;
     struct {

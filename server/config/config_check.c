@@ -42,6 +42,11 @@ static const char *who(const struct config *config, const char *first, const cha
     return row->origin.name[0] != 0 ? first : second;
 }
 
+static bool is_set(const struct config *config, const char *path)
+{
+    return config_find_row(config->rows, path)->origin.name[0] != 0;
+}
+
 static bool address_is_loopback(const char *address, bool *numeric)
 {
     struct in_addr four;
@@ -93,6 +98,14 @@ static bool check_players(const struct config *config, struct config_error *erro
                      "net.max_sessions (%d) is below match.max_players (%d); allowed: 0 or at "
                      "least it",
                      config->net.max_sessions, match->max_players);
+    }
+    int32_t places = match->max_players + match->spectator_max;
+    if (config->net.max_sessions != 0 && config->net.max_sessions < places &&
+        is_set(config, "spectator.max")) {
+        return blame(config, "spectator.max", error,
+                     "net.max_sessions (%d) is below match.max_players and spectator.max together "
+                     "(%d); allowed: 0 or at least that",
+                     config->net.max_sessions, places);
     }
     return true;
 }

@@ -56,9 +56,9 @@ const struct option config_options[] = {
      .doc = "Numeric address to listen on; 0.0.0.0: all of IPv4; ::: both families."},
     {"net.port", OPTION_INT, AT(net.port), 0, 65535, "40000", .unit = "",
      .doc = "UDP port; 0: any free one, which the log's ready line tells."},
-    {"net.max_sessions", OPTION_INT, AT(net.max_sessions), 0, 2048, "0", .unit = "",
-     .doc = "Connections at one time, players and those who are being refused; 0: 16 more than "
-            "match.max_players."},
+    {"net.max_sessions", OPTION_INT, AT(net.max_sessions), 0, 4095, "0", .unit = "",
+     .doc = "Connections at one time, players, spectators and those who are being refused; 0: 16 "
+            "more than match.max_players and spectator.max together."},
     {"net.messages_per_tick", OPTION_INT, AT(net.messages_per_tick), 1, 64, "16", .unit = "",
      .doc = "Messages of one session that are read per tick; more are dropped and counted."},
     {"auth.mode", OPTION_CHOICE, AT(auth.mode), 0, 0, "\"open\"", "open", .unit = "",
@@ -108,6 +108,16 @@ const struct option config_options[] = {
      .doc =
          "With line_of_sight: who would be seen if both had gone so far is sent already, so that "
          "nobody appears late at a corner. Twice the way of a player in a round trip is safe."},
+    {"spectator.max", OPTION_INT, AT(match.spectator_max), 0, ARB_PLAYERS_MAX, "16", .unit = "",
+     .doc =
+         "Places for spectators, who watch without a character, beside those for players; whoever "
+         "comes when all are taken is refused. To the match's beginning and end they count as "
+         "nobody. 0: none may watch."},
+    {"spectator.delay_s", OPTION_INT, AT(match.spectator_delay_s), 0, 60, "0", .unit = "s",
+     .doc =
+         "Spectators see and hear all so much later, so that nobody can tell a player what they "
+         "see. The server keeps that much of the past: memory in proportion. At the end it stays "
+         "so long for those who still watch."},
     {"lagcomp.max_rewind_ms", OPTION_INT, AT(match.lagcomp.max_rewind_ms), 0, 700, "250",
      .unit = "ms",
      .doc = "How far back a shot is judged at most: what the shooter saw then is what is hit. More "

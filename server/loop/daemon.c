@@ -17,7 +17,7 @@
 #include <sys/random.h>
 
 enum {
-    SPARE_SESSIONS = 16,     /* beside the players: those who are told that it is full */
+    SPARE_SESSIONS = 16,     /* beside those who have a place: those who are told that it is full */
     BAD_MESSAGES_MAX = 32,   /* then a session is cut */
     RELIABLE_BYTES = 262144, /* that a client may leave unacknowledged, beside its welcome */
     SHAPE_BYTES = 160, /* of a static shape in the welcome, in parts and counted by the transport */
@@ -106,7 +106,8 @@ static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, 
     if (result != ARB_OK) return result;
     uint32_t sessions = config->net.max_sessions > 0
                             ? (uint32_t)config->net.max_sessions
-                            : (uint32_t)config->match.max_players + SPARE_SESSIONS;
+                            : (uint32_t)config->match.max_players +
+                                  (uint32_t)config->match.spectator_max + SPARE_SESSIONS;
     struct arb_net_options options = {
         .peer_capacity = sessions,
         .reliable_bytes_max = RELIABLE_BYTES + daemon->map->shape_count * SHAPE_BYTES,
@@ -125,6 +126,7 @@ static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, 
         .messages_per_tick = (uint32_t)config->net.messages_per_tick,
         .bad_messages_max = BAD_MESSAGES_MAX,
         .hello_timeout_ms = (uint32_t)config->auth.timeout_ms,
+        .spectator_delay_ticks = match_spectator_delay_ticks(&config->match),
         .notice = loop_log_notice,
         .observer = &daemon->observer,
     };
@@ -249,9 +251,11 @@ static void log_ready(const struct daemon *daemon)
 static void log_drops(const struct match *match)
 {
     struct match_drops drops = match_drops(match);
-    bool lost = drops.events > 0 || drops.contacts > 0;
+    bool lost = drops.events > 0 || drops.contacts > 0 || drops.spectator_events > 0;
     ops_log(lost ? OPS_WARN : OPS_INFO, "drops", OPS_UINT("events", drops.events),
-            OPS_UINT("contacts", drops.contacts), OPS_UINT("joins_refused", drops.joins));
+            OPS_UINT("contacts", drops.contacts), OPS_UINT("joins_refused", drops.joins),
+            OPS_UINT("spectators_refused", drops.spectators),
+            OPS_UINT("spectator_events", drops.spectator_events));
 }
 
 static void play(struct daemon *daemon, char *error, enum arb_result *result)

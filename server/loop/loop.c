@@ -22,7 +22,7 @@ static const uint64_t never_ns = UINT64_MAX / 4;
 enum loop_state {
     LOOP_ASLEEP, /* nobody is there: no tick is due, the tick number stands still */
     LOOP_TICKING,
-    LOOP_DRAINING, /* the match has ended, clients acknowledge and go */
+    LOOP_DRAINING, /* the match has ended for all, clients acknowledge and go */
     LOOP_DONE,
 };
 
@@ -36,7 +36,8 @@ struct loop {
     struct loop_report *report;
     enum loop_state state;
     bool somebody_came;
-    bool decided; /* the result was handed over */
+    bool decided;       /* the result was handed over */
+    bool players_ended; /* the match has ended; only spectators are still there */
     uint32_t signals;
     uint64_t started_ns;
     uint64_t ticking_since_ns;
@@ -161,6 +162,21 @@ static void hand_over_result(struct loop *loop)
     }
 }
 
+/* Who watches with a delay has yet to see the end; the players need not wait for that. A process
+ * that is to stop does not wait either. */
+static bool is_over(struct loop *loop)
+{
+    struct match *match = loop->options.match;
+    if (!match_ended(match)) return false;
+    if (loop->signals > 0 || !match_is_watched(match)) return true;
+    if (!loop->players_ended) {
+        loop->players_ended = true;
+        net_close_door(loop->options.net, ARB_REFUSED_ENDED);
+        net_end_players(loop->options.net, ARB_REFUSED_ENDED);
+    }
+    return false;
+}
+
 static void run_due(struct loop *loop)
 {
     uint64_t now_ns = loop_now_ns();
@@ -172,11 +188,11 @@ static void run_due(struct loop *loop)
                 OPS_UINT("ticks", loop->scheduler.dropped_ticks - dropped));
     }
     check_deadlines(loop, now_ns);
-    for (; due > 0 && !match_ended(loop->options.match); due--) {
+    for (; due > 0 && !is_over(loop); due--) {
         run_one(loop);
         hand_over_result(loop);
     }
-    if (match_ended(loop->options.match)) {
+    if (is_over(loop)) {
         begin_draining(loop, loop_now_ns());
     } else if (now_ns >= loop->stop_at_ns) {
         stop(loop);

@@ -32,12 +32,14 @@ void loop_log_notice(void *observer, const struct net_notice *notice)
     struct ops_field session = OPS_UINT("session", notice->session.index);
     struct ops_field epoch = OPS_UINT("epoch", notice->session.epoch);
     struct ops_field from = OPS_TEXT("address", address);
+    struct ops_field role =
+        OPS_TEXT("role", notice->role == ARB_ROLE_SPECTATOR ? "spectator" : "player");
     switch (notice->type) {
     case NET_CONNECTED:
         ops_log(OPS_DEBUG, "connected", session, epoch, from);
         break;
     case NET_HELLO:
-        ops_log(OPS_INFO, "hello", session, epoch, from, OPS_TEXT("name", notice->name));
+        ops_log(OPS_INFO, "hello", session, epoch, from, OPS_TEXT("name", notice->name), role);
         break;
     case NET_ENDED:
         ops_log(OPS_INFO, "session_ended", session, epoch);
@@ -45,7 +47,7 @@ void loop_log_notice(void *observer, const struct net_notice *notice)
     case NET_REFUSED:
         /* At the end of a match everybody is told that it is over: no news. */
         ops_log(notice->reason == ARB_REFUSED_ENDED ? OPS_DEBUG : OPS_INFO, "refused", session,
-                epoch, from, OPS_TEXT("reason", refusal_text(notice->reason)));
+                epoch, from, OPS_TEXT("reason", refusal_text(notice->reason)), role);
         break;
     case NET_CUT_SILENT:
         ops_log(OPS_INFO, "cut_silent", session, epoch);

@@ -48,14 +48,13 @@ void announce_player(struct match *match, uint16_t slot, uint16_t to)
 }
 
 /* The shapes are the geometry's own array in order; proto wants them contiguous. */
-static void put_welcome(struct match *match, uint16_t slot)
+size_t announce_welcome(const struct match *match, uint16_t slot, uint32_t tick)
 {
-    const struct world_player *player = &match->world.players[slot];
     struct arb_welcome welcome = {
-        .player_id = player->player_id,
+        .player_id = slot != ARB_NO_SLOT ? match->world.players[slot].player_id : 0,
         .player_slot = slot,
         .player_capacity = match->world.head->player_capacity,
-        .tick = (uint32_t)match->world.head->tick,
+        .tick = tick,
         .tick_rate = (uint16_t)match->config.tick_rate,
         .snapshot_interval_ticks = (uint8_t)match->config.snapshot_interval_ticks,
         .input_delay_ticks = (uint8_t)match->config.input_delay_ticks,
@@ -70,8 +69,8 @@ static void put_welcome(struct match *match, uint16_t slot)
     }
     memcpy(welcome.match_id, match->match_id, sizeof welcome.match_id);
     strncpy(welcome.mode, match->rules->name, sizeof welcome.mode - 1);
-    put(match, slot, match->scratch,
-        arb_welcome_encode(&welcome, &arb_move_param_fields, match->scratch, match->scratch_bytes));
+    return arb_welcome_encode(&welcome, &arb_move_param_fields, match->scratch,
+                              match->scratch_bytes);
 }
 
 /* What earlier events said, as it stands at the end of this tick: so a new session skips this
@@ -133,7 +132,8 @@ void announce(struct match *match)
     uint16_t capacity = match->world.head->player_capacity;
     for (uint16_t slot = 0; slot < capacity; slot++) {
         if (match->seats[slot].seated && match->seats[slot].needs_welcome) {
-            put_welcome(match, slot);
+            uint32_t tick = (uint32_t)match->world.head->tick;
+            put(match, slot, match->scratch, announce_welcome(match, slot, tick));
             put_standing(match, slot);
         }
     }

@@ -233,13 +233,19 @@ static void end_live(struct match *match, enum arb_end_reason reason, bool last)
     enter(match, ARB_PHASE_RESULT, seconds(match, match->config.result_s));
 }
 
+static void enter_ended(struct match *match)
+{
+    match->ended_tick = match->world.head->tick;
+    enter(match, ARB_PHASE_ENDED, 0);
+}
+
 static void end_match(struct match *match, enum arb_end_reason reason)
 {
     if (match->world.head->phase == ARB_PHASE_LIVE) {
         match->rules->round_end(&match->context);
     }
     decide(match, reason);
-    enter(match, ARB_PHASE_ENDED, 0);
+    enter_ended(match);
 }
 
 /* Nobody came in time, or everybody left: true when the match is over. */
@@ -301,7 +307,7 @@ static void step_result(struct match *match)
         return;
     }
     if (match->decided) {
-        enter(match, ARB_PHASE_ENDED, 0);
+        enter_ended(match);
     } else if (match->config.countdown_s > 0) {
         enter(match, ARB_PHASE_COUNTDOWN, seconds(match, match->config.countdown_s));
     } else {

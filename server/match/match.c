@@ -55,7 +55,8 @@ static void create_parts(struct match *match, struct arb_arena *arena,
                                        .cell_m = config->interest_cell_m,
                                        .enter_m = config->interest_enter_m,
                                        .retain_m = config->interest_retain_m,
-                                       .viewer_capacity = capacity->players,
+                                       .viewer_capacity =
+                                           capacity->players + spectators_viewers(config),
                                        .entity_capacity = capacity->entities,
                                        .point_capacity = points};
     for (uint8_t kind = 0; kind < rules->schema->kind_count; kind++) {
@@ -72,19 +73,20 @@ static void create_parts(struct match *match, struct arb_arena *arena,
                                                         .entity_capacity = capacity->entities,
                                                     });
     }
-    match->replicate = replicate_create(
-        arena, &(struct replicate_config){
-                   .schema = rules->schema,
-                   .rewind = match->rewind,
-                   .client_capacity = capacity->players,
-                   .tick_rate = (uint32_t)config->tick_rate,
-                   .interval_ticks = (uint32_t)config->snapshot_interval_ticks,
-                   .chunk_payload_bytes = (uint32_t)config->snapshot_chunk_payload_bytes,
-                   .budget_bytes_per_s = (uint32_t)config->snapshot_budget_bytes_per_s,
-                   .entity_capacity = capacity->entities,
-                   .point_capacity = points,
-                   .far_m = config->snapshot_far_m,
-                   .far_every = (uint32_t)config->snapshot_far_every});
+    struct replicate_config replicate = {
+        .schema = rules->schema,
+        .rewind = match->rewind,
+        .client_capacity = capacity->players + spectators_clients(config),
+        .tick_rate = (uint32_t)config->tick_rate,
+        .interval_ticks = (uint32_t)config->snapshot_interval_ticks,
+        .chunk_payload_bytes = (uint32_t)config->snapshot_chunk_payload_bytes,
+        .budget_bytes_per_s = (uint32_t)config->snapshot_budget_bytes_per_s,
+        .entity_capacity = capacity->entities,
+        .point_capacity = points,
+        .far_m = config->snapshot_far_m,
+        .far_every = (uint32_t)config->snapshot_far_every};
+    match->replicate = replicate_create(arena, &replicate);
+    match->spectators = spectators_create(match, arena, &interest, &replicate);
 }
 
 static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t players)
@@ -151,8 +153,8 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
     rules->capacity(params, map, (uint32_t)config->max_players, &capacity);
     match->first_tick = config->first_tick.set ? config->first_tick.value : 1;
     world_create(&match->world, arena, &capacity, config->seed.value, match->first_tick);
-    create_parts(match, arena, &capacity, params);
     create_arrays(match, arena, capacity.players);
+    create_parts(match, arena, &capacity, params);
     match->scratch_bytes = announce_scratch_bytes(geometry);
     match->scratch = arb_arena_take(arena, match->scratch_bytes);
     match->context = (struct rules_context){
@@ -331,6 +333,8 @@ struct match_drops match_drops(const struct match *match)
         .events = match->events.dropped,
         .contacts = collide_dropped(match->collide),
         .joins = match->joins_refused,
+        .spectators = match->spectators_refused,
+        .spectator_events = match->spectators != NULL ? match->spectators->events_dropped : 0,
     };
 }
 

@@ -43,6 +43,13 @@ void match_abort(struct match *match, enum arb_end_reason reason);
 const struct world *match_world(const struct match *match);
 const struct rewind *match_rewind(const struct match *match);
 uint32_t match_present_count(const struct match *match);
+/* Those without a character, who are not present. */
+uint32_t match_spectator_count(const struct match *match);
+/* The match has ended and somebody has yet to see its end, spectator.delay_s later: ticks had
+ * better go on until then. */
+bool match_is_watched(const struct match *match);
+/* spectator.delay_s in ticks, up to whole snapshots. */
+uint32_t match_spectator_delay_ticks(const struct match_config *config);
 
 /* Bench and test doors: a player without a session (joins in the next tick, in the lowest free
  * slot), and its input for the coming ticks: it is applied as given, edges too, until another one
@@ -55,9 +62,11 @@ void match_get_result(const struct match *match, struct match_result *out);
 
 /* What bounds took away since the start; all 0 in a match within its configuration. */
 struct match_drops {
-    uint64_t events;   /* did not fit the list of a tick */
-    uint64_t contacts; /* the same */
-    uint64_t joins;    /* refused: full, or over */
+    uint64_t events;           /* did not fit the list of a tick */
+    uint64_t contacts;         /* the same */
+    uint64_t joins;            /* refused: full, or over */
+    uint64_t spectators;       /* refused: the same */
+    uint64_t spectator_events; /* more at one time than are kept for the delay */
 };
 struct match_drops match_drops(const struct match *match);
 

@@ -44,6 +44,8 @@ struct match_config {
         snapshot_far_m; /* farther from the eye: every snapshot_far_every-th snapshot; 0: none is */
     int32_t snapshot_far_every;
     struct match_lagcomp lagcomp;
+    int32_t spectator_max;     /* 0: none */
+    int32_t spectator_delay_s; /* all that they get is so late */
     float interest_cell_m, interest_enter_m, interest_retain_m;
     uint8_t interest_line_of_sight; /* 1: who stands behind walls is not sent */
     float interest_sight_margin_m;

@@ -6,6 +6,7 @@
 #include "server/interest/interest_sight.h"
 #include "server/match/match.h"
 #include "server/match/observe.h"
+#include "server/match/spectators_internal.h"
 #include "server/replicate/replicate.h"
 #include "shared/view/arb_held.h"
 
@@ -89,6 +90,7 @@ struct match {
     struct interest *interest;
     struct interest_sight *sight; /* NULL: walls hide nobody */
     struct replicate *replicate;
+    struct spectators *spectators; /* NULL: none may come */
     struct rules_context context;
     struct rules_events events;
 
@@ -134,7 +136,8 @@ struct match {
     arb_tick decided_tick; /* published tick that decided it */
     arb_tick decided_ticks;
     uint64_t decided_checksum;
-    uint64_t joins_refused;
+    arb_tick ended_tick; /* published tick that ended it; meaningful in phase ended */
+    uint64_t joins_refused, spectators_refused;
     uint32_t present;
 };
 
@@ -185,8 +188,15 @@ void life_end_rules(
 
 /* announce.c: reliable messages of stage 9 */
 void announce(struct match *match);
+/* Into match->scratch; bytes used. ARB_NO_SLOT: for a spectator. */
+size_t announce_welcome(const struct match *match, uint16_t slot, uint32_t tick);
 size_t announce_scratch_bytes(const struct arb_geometry *geometry);
 void announce_player(struct match *match, uint16_t slot, uint16_t to);
+
+/* tick.c: `keys` (ascending) with `key` in its place, unless that is none, into `out` of one more
+ * place; returns how many. */
+uint32_t match_merge_key(const struct arb_key *keys, uint32_t count, struct arb_key key,
+                         struct arb_key *out);
 
 /* Winner by the mode's rank: slot, or ARB_NO_SLOT for a draw or nobody. */
 uint16_t life_winner(const struct match *match);

@@ -21,7 +21,7 @@ struct match_command {
 /* One client's snapshot before it is encoded. */
 struct match_sight {
     struct port_session session;
-    uint16_t slot;
+    uint16_t slot; /* ARB_NO_SLOT: a spectator's */
     const struct arb_frame *frame;
     struct arb_vec2 eye;  /* m, centre of its interest */
     const uint32_t *near; /* by distance: indices into frame->entities, ascending */

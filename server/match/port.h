@@ -9,9 +9,10 @@
 
 enum port_message_type {
     PORT_NONE = 0,
-    PORT_JOIN,   /* said hello with the right versions; wants a place */
-    PORT_LEAVE,  /* the session ended */
-    PORT_INPUTS, /* a decoded input packet, ticks and sequences widened */
+    PORT_JOIN,     /* said hello with the right versions; wants a place */
+    PORT_LEAVE,    /* the session ended */
+    PORT_INPUTS,   /* of a player: a decoded input packet, ticks and sequences widened */
+    PORT_SPECTATE, /* of a spectator */
 };
 
 /* A session: index (below 4 * ARB_PLAYERS_MAX) into the port's places and the epoch of the
@@ -25,7 +26,9 @@ struct port_message {
     enum port_message_type type;
     struct port_session session;
     char name[ARB_NAME_BYTES];      /* JOIN */
+    enum arb_role role;             /* JOIN */
     struct arb_input_packet inputs; /* INPUTS */
+    struct arb_spectate spectate;   /* SPECTATE */
 };
 
 struct match_port {

@@ -48,7 +48,13 @@ static void stage_receive(struct match *match)
     while (match->command_count < match->command_capacity &&
            match->port.take(match->port.owner, &message)) {
         uint16_t slot = slot_of(match, message.session);
-        if (message.type == PORT_JOIN) {
+        if (message.type == PORT_SPECTATE) {
+            spectators_wish(match, message.session, &message.spectate);
+        } else if (message.type == PORT_JOIN && message.role == ARB_ROLE_SPECTATOR) {
+            spectators_join(match, &message);
+        } else if (message.type == PORT_LEAVE && spectators_leave(match, message.session)) {
+            continue;
+        } else if (message.type == PORT_JOIN) {
             struct match_command command = {.type = MATCH_COMMAND_JOIN, .session = message.session};
             memcpy(command.name, message.name, sizeof command.name);
             queue_command(match, &command);
@@ -344,23 +350,29 @@ static void list_always(struct match *match)
     }
 }
 
+uint32_t match_merge_key(const struct arb_key *keys, uint32_t count, struct arb_key key,
+                         struct arb_key *out)
+{
+    bool due = !arb_key_is_none(key);
+    uint32_t own = arb_key_order(key), used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t order = arb_key_order(keys[i]);
+        if (due && own <= order) {
+            due = false;
+            if (own < order) out[used++] = key;
+        }
+        out[used++] = keys[i];
+    }
+    if (due) out[used++] = key;
+    return used;
+}
+
 /* The list of the viewer's team with its own character in its place. */
 static const struct arb_key *always_of(struct match *match, uint16_t slot, uint32_t *count)
 {
     const struct world_player *player = &match->world.players[slot];
-    const struct arb_key *team = match->always[player->team];
-    uint32_t team_count = match->always_count[player->team];
-    bool own_due = !arb_key_is_none(player->controlled);
-    *count = 0;
-    for (uint32_t i = 0; i < team_count; i++) {
-        uint32_t order = arb_key_order(team[i]), own = arb_key_order(player->controlled);
-        if (own_due && own <= order) {
-            own_due = false;
-            if (own < order) match->always_mine[(*count)++] = player->controlled;
-        }
-        match->always_mine[(*count)++] = team[i];
-    }
-    if (own_due) match->always_mine[(*count)++] = player->controlled;
+    *count = match_merge_key(match->always[player->team], match->always_count[player->team],
+                             player->controlled, match->always_mine);
     return match->always_mine;
 }
 
@@ -433,6 +445,7 @@ static void stage_replicate(struct match *match)
             }
         }
     }
+    spectators_publish(match);
     match->port.flush(match->port.owner);
 }
 

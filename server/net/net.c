@@ -53,11 +53,17 @@ void net_queue(struct net *net, enum port_message_type type, struct port_session
     inbox->written += sizeof entry + size;
 }
 
+static enum arb_role role_of(const struct net *net, struct port_session id)
+{
+    const struct session *session = &net->sessions[id.index];
+    return session->epoch == id.epoch ? (enum arb_role)session->role : ARB_ROLE_PLAYER;
+}
+
 static void notify(const struct net *net, enum net_notice_type type, struct port_session id,
                    enum arb_refusal reason, const char *name)
 {
     if (net->config.notice == NULL) return;
-    struct net_notice notice = {type, id, reason, name};
+    struct net_notice notice = {type, id, reason, name, role_of(net, id)};
     net->config.notice(net->config.observer, &notice);
 }
 
@@ -144,6 +150,7 @@ static void on_connected(struct net *net, const struct arb_net_event *event)
     session->connected_ns = net->now_ns;
     session->bad = 0;
     session->newest_sequence = 0;
+    session->role = ARB_ROLE_PLAYER;
     session->part_message = 0;
     set_state(net, session, SESSION_GREETING);
     struct port_session id = {(uint16_t)event->peer, event->epoch};
@@ -187,11 +194,20 @@ static void on_hello(struct net *net, struct session *session, struct port_sessi
         return;
     }
     set_state(net, session, SESSION_OPEN);
+    session->role = hello.role;
     net_queue(net, PORT_JOIN, id, hello.name, sizeof hello.name);
     notify(net, NET_HELLO, id, ARB_REFUSED_PROTOCOL, hello.name);
 }
 
-static void on_ping(struct net *net, struct port_session id, const struct arb_net_event *event)
+/* A spectator's clock stands where all that it is sent comes from. */
+static arb_tick tick_told(const struct net *net, const struct session *session)
+{
+    bool late = session->role == ARB_ROLE_SPECTATOR;
+    return net->next_tick - (late ? net->config.spectator_delay_ticks : 0);
+}
+
+static void on_ping(struct net *net, const struct session *session, struct port_session id,
+                    const struct arb_net_event *event)
 {
     struct arb_ping ping;
     if (!net_judge(net, id,
@@ -203,7 +219,7 @@ static void on_ping(struct net *net, struct port_session id, const struct arb_ne
     uint64_t waited_us = waited_ns / 1000;
     struct arb_pong pong = {
         .sequence = ping.sequence,
-        .tick = (uint32_t)net->next_tick,
+        .tick = (uint32_t)tick_told(net, session),
         .fraction = net->fraction,
         .wait_us = waited_us < UINT32_MAX ? (uint32_t)waited_us : UINT32_MAX,
     };
@@ -213,6 +229,19 @@ static void on_ping(struct net *net, struct port_session id, const struct arb_ne
     ARB_ASSERT(size > 0);
     arb_net_send(net->transport, id.index, ARB_NET_CHANNEL_UNSEQUENCED, bytes, size);
     net->answered = true;
+}
+
+/* What is for the next tick. No client sends it before its welcome, which follows its HELLO, nor
+ * what the other role says. */
+static void on_turn(struct net *net, struct port_session id, enum arb_role role,
+                    const struct arb_net_event *event)
+{
+    const struct session *session = net_find(net, id);
+    bool due = session->state == SESSION_OPEN && session->role == role;
+    if (net_judge(net, id, due ? ARB_DECODE_OK : ARB_DECODE_ORDER)) {
+        net_queue(net, role == ARB_ROLE_PLAYER ? PORT_INPUTS : PORT_SPECTATE, id, event->bytes,
+                  event->size);
+    }
 }
 
 static void on_message(struct net *net, const struct arb_net_event *event)
@@ -231,13 +260,13 @@ static void on_message(struct net *net, const struct arb_net_event *event)
         on_hello(net, session, id, event);
         break;
     case ARB_MESSAGE_PING:
-        on_ping(net, id, event);
+        on_ping(net, session, id, event);
         break;
     case ARB_MESSAGE_INPUT:
-        /* No client sends inputs before its welcome, and that follows its HELLO. */
-        if (net_judge(net, id, session->state == SESSION_OPEN ? ARB_DECODE_OK : ARB_DECODE_ORDER)) {
-            net_queue(net, PORT_INPUTS, id, event->bytes, event->size);
-        }
+        on_turn(net, id, ARB_ROLE_PLAYER, event);
+        break;
+    case ARB_MESSAGE_SPECTATE:
+        on_turn(net, id, ARB_ROLE_SPECTATOR, event);
         break;
     default:
         net_judge(net, id, event->size == 0 ? ARB_DECODE_EMPTY : ARB_DECODE_UNKNOWN);
@@ -283,17 +312,28 @@ void net_close_door(struct net *net, enum arb_refusal reason)
     }
 }
 
-void net_end_all(struct net *net, enum arb_refusal reason)
+static void end_sessions(struct net *net, enum arb_refusal reason, bool spectators_too)
 {
     for (uint32_t i = 0; i < net->config.session_capacity; i++) {
         struct session *session = &net->sessions[i];
         if (session->state == SESSION_FREE) continue;
+        if (session->role == ARB_ROLE_SPECTATOR && !spectators_too) continue;
         struct port_session id = {(uint16_t)i, session->epoch};
         queue_leave(net, session, id);
         net_refuse_reason(net, id, reason);
     }
     arb_net_flush(net->transport, net->now_ns);
     net->answered = false;
+}
+
+void net_end_all(struct net *net, enum arb_refusal reason)
+{
+    end_sessions(net, reason, true);
+}
+
+void net_end_players(struct net *net, enum arb_refusal reason)
+{
+    end_sessions(net, reason, false);
 }
 
 uint32_t net_session_count(const struct net *net)

@@ -23,13 +23,16 @@ struct net_notice {
     struct port_session session;
     enum arb_refusal reason; /* NET_REFUSED */
     const char *name;        /* NET_HELLO, else NULL */
+    enum arb_role role;      /* as its HELLO said, else a player */
 };
 
 struct net_config {
-    uint32_t session_capacity;  /* players and those who are about to be refused */
+    uint32_t session_capacity;  /* players, spectators and those who are about to be refused */
     uint32_t messages_per_tick; /* per session; more are dropped and counted */
     uint32_t bad_messages_max;  /* of one session before it is disconnected */
     uint32_t hello_timeout_ms;  /* connected and silent for so long: cut */
+    /* So far behind is the time that spectators are told: that of all they get. */
+    uint32_t spectator_delay_ticks;
     void (*notice)(void *observer, const struct net_notice *notice); /* may be NULL */
     void *observer;
 };
@@ -61,6 +64,8 @@ struct match_port net_port(struct net *net);
 void net_close_door(struct net *net, enum arb_refusal reason);
 /* Tells everybody and disconnects after delivery. */
 void net_end_all(struct net *net, enum arb_refusal reason);
+/* The same for those who are no spectators. */
+void net_end_players(struct net *net, enum arb_refusal reason);
 uint32_t net_session_count(const struct net *net);
 const struct net_counters *net_counters(const struct net *net);
 struct arb_net *net_transport(struct net *net);

@@ -20,6 +20,7 @@ struct session {
     uint32_t taken_epoch;         /* its JOIN was taken by the match, which is owed a LEAVE */
     bool taken;
     uint8_t state; /* enum session_state */
+    uint8_t role;  /* enum arb_role, of its HELLO */
     uint16_t part_message;
 };
 

@@ -14,6 +14,7 @@ static bool take_join(struct net *net, struct port_message *out, const uint8_t *
     session->taken = true;
     session->taken_epoch = session->epoch;
     memcpy(out->name, bytes, sizeof out->name);
+    out->role = (enum arb_role)session->role;
     return true;
 }
 
@@ -43,6 +44,16 @@ static bool take_inputs(struct net *net, struct port_message *out, const uint8_t
     return true;
 }
 
+static bool take_spectate(struct net *net, struct port_message *out, const uint8_t *bytes,
+                          size_t size)
+{
+    const struct session *session = net_find(net, out->session);
+    if (session == NULL || session->state != SESSION_OPEN || !session->taken) return false;
+    return net_judge(net, out->session,
+                     arb_message_decode(ARB_MESSAGE_SPECTATE, &arb_spectate_fields, bytes, size,
+                                        &out->spectate));
+}
+
 static void drained(struct net *net)
 {
     net->inbox.read = 0;
@@ -63,9 +74,10 @@ static bool port_take(void *owner, struct port_message *out)
         inbox->read += sizeof entry + entry.size;
         out->type = (enum port_message_type)entry.type;
         out->session = (struct port_session){entry.index, entry.epoch};
-        bool good = out->type == PORT_JOIN    ? take_join(net, out, bytes)
-                    : out->type == PORT_LEAVE ? take_leave(net, out)
-                                              : take_inputs(net, out, bytes, entry.size);
+        bool good = out->type == PORT_JOIN       ? take_join(net, out, bytes)
+                    : out->type == PORT_LEAVE    ? take_leave(net, out)
+                    : out->type == PORT_SPECTATE ? take_spectate(net, out, bytes, entry.size)
+                                                 : take_inputs(net, out, bytes, entry.size);
         if (good) return true;
     }
     drained(net);

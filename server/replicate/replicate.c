@@ -182,7 +182,7 @@ static size_t stream_bytes(const struct replicate *replicate, const struct repli
 
 void replicate_begin(struct replicate *replicate, const struct arb_frame *frame)
 {
-    ARB_ASSERT(frame == rewind_newest(replicate->config.rewind));
+    ARB_ASSERT(frame == replicate_frame(replicate, frame->tick));
     ARB_ASSERT(frame->tick % replicate->config.interval_ticks == 0);
     ARB_ASSERT(frame->entity_count <= replicate->config.entity_capacity);
     ARB_ASSERT(frame->point_count <= replicate->config.point_capacity);

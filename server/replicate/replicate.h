@@ -13,9 +13,17 @@
 #include "shared/move/arb_own.h"
 #include "shared/view/arb_held.h"
 
+/* Where published frames come from: `at` returns NULL for a tick that is not held; those of the 64
+ * snapshots before the one that is sent are asked for. */
+struct replicate_frames {
+    const struct arb_frame *(*at)(const void *owner, arb_tick tick);
+    const void *owner;
+};
+
 struct replicate_config {
     const struct arb_schema *schema;
-    const struct rewind *rewind; /* whose frames are sent */
+    const struct rewind *rewind;    /* whose frames are sent */
+    struct replicate_frames frames; /* `at` not NULL: these are, and rewind is not looked at */
     uint32_t client_capacity;
     uint32_t tick_rate;
     uint32_t interval_ticks; /* every frame that is sent has a tick that is a multiple of it */

@@ -66,7 +66,7 @@ void replicate_delta_begin(struct replicate *replicate)
 static struct arb_delta_state state_at(const struct replicate *replicate, struct arb_key key,
                                        arb_tick tick, uint32_t guess)
 {
-    const struct arb_frame *frame = rewind_frame(replicate->config.rewind, tick);
+    const struct arb_frame *frame = replicate_frame(replicate, tick);
     ARB_ASSERT(frame != NULL);
     const struct arb_published *entity = NULL;
     if (guess < frame->entity_count && arb_key_equal(frame->entities[guess].key, key)) {
@@ -137,7 +137,7 @@ void replicate_choose_base(struct replicate_job *job)
     const struct replicate_sent *sent = &state->sent[id % REPLICATE_RING];
     if (id == 0 || sent->id != id || state->newest + 1 - id >= REPLICATE_RING) return;
     if (now - sent->oldest_tick > (arb_tick)REPLICATE_AGES * replicate->config.interval_ticks ||
-        rewind_frame(replicate->config.rewind, sent->oldest_tick) == NULL) {
+        replicate_frame(replicate, sent->oldest_tick) == NULL) {
         return;
     }
     const struct replicate_said *said = &state->said[id % REPLICATE_RING];

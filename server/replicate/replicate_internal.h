@@ -138,6 +138,14 @@ struct replicate_pass {
     struct replicate_traffic traffic;
 };
 
+static inline const struct arb_frame *replicate_frame(const struct replicate *replicate,
+                                                      arb_tick tick)
+{
+    const struct replicate_frames *frames = &replicate->config.frames;
+    return frames->at != NULL ? frames->at(frames->owner, tick)
+                              : rewind_frame(replicate->config.rewind, tick);
+}
+
 static inline bool replicate_bit(const uint64_t *set, uint32_t place)
 {
     return (set[place / 64] >> (place % 64) & 1) != 0;

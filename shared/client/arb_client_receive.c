@@ -18,7 +18,9 @@ void arb_client_bad(struct arbiter_client *client)
 void arb_client_send_hello(struct arbiter_client *client)
 {
     struct arb_hello hello = {.version = ARB_PROTOCOL_VERSION,
-                              .schema_hash = arb_proto_schema_hash()};
+                              .schema_hash = arb_proto_schema_hash(),
+                              .role =
+                                  client->config.spectate ? ARB_ROLE_SPECTATOR : ARB_ROLE_PLAYER};
     memcpy(hello.name, client->config.name, sizeof hello.name);
     client->info.client_version = hello.version;
     client->info.client_schema = hello.schema_hash;
@@ -30,6 +32,12 @@ void arb_client_send_hello(struct arbiter_client *client)
 }
 
 /* ---- REFUSED ---- */
+
+const char *arb_client_full_text(const struct arbiter_client *client)
+{
+    return client->config.spectate ? "the match has no place for another spectator"
+                                   : "the match is full";
+}
 
 static void refused(struct arbiter_client *client, const uint8_t *bytes, size_t size)
 {
@@ -52,7 +60,7 @@ static void refused(struct arbiter_client *client, const uint8_t *bytes, size_t 
         arb_client_end(client, ARBITER_REASON_VERSION, text);
         break;
     case ARB_REFUSED_FULL:
-        arb_client_end(client, ARBITER_REASON_FULL, "the match is full");
+        arb_client_end(client, ARBITER_REASON_FULL, arb_client_full_text(client));
         break;
     case ARB_REFUSED_ENDED:
         arb_client_end(client, ARBITER_REASON_ENDED, "the match is over");
@@ -79,6 +87,9 @@ static const char *build_match(struct arbiter_client *client, const struct arb_s
         match->params.tick_rate != match->welcome.tick_rate) {
         return "the server plays a mode that this client does not know";
     }
+    if ((match->welcome.player_slot == ARB_NO_SLOT) != client->config.spectate) {
+        return "the server took a player for a spectator, or the other way round";
+    }
     match->own_fields = arb_own_fields((enum arb_mover)match->schema->mover);
     for (uint32_t i = 0; i < match->welcome.shape_count; i++) {
         if (!arb_geometry_shape_valid(&shapes[i])) {
@@ -91,6 +102,18 @@ static const char *build_match(struct arbiter_client *client, const struct arb_s
         return "the server's map does not match its hash";
     }
     return NULL;
+}
+
+/* Where the server has it, until the caller says something. */
+static void place_camera(struct arbiter_client *client)
+{
+    struct arb_spectate *wish = &client->spectating.wish;
+    if (client->spectating.placed) {
+        return;
+    }
+    struct arb_bounds bounds = client->match.welcome.bounds;
+    wish->x = 0.5F * (bounds.low.x + bounds.high.x);
+    wish->y = 0.5F * (bounds.low.y + bounds.high.y);
 }
 
 static void welcome(struct arbiter_client *client, const uint8_t *bytes, size_t size)
@@ -122,6 +145,10 @@ static void welcome(struct arbiter_client *client, const uint8_t *bytes, size_t 
     client->events.newest = match->welcome.tick;
     client->controls.edges_until = UINT64_MAX;
     client->controls.collected = 0;
+    if (client->config.spectate) {
+        place_camera(client);
+        arb_client_spectate_begin(client);
+    }
     client->connection = ARBITER_CONNECTED;
 }
 

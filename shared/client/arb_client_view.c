@@ -424,6 +424,9 @@ static enum arbiter_game game_now(const struct arbiter_client *client)
     if (client->board.phase == ARBITER_MATCH_RESULT || client->board.phase == ARBITER_MATCH_ENDED) {
         return ARBITER_GAME_RESULT;
     }
+    if (client->config.spectate) {
+        return ARBITER_GAME_SPECTATING;
+    }
     return client->predict.has_state ? ARBITER_GAME_PLAYING : ARBITER_GAME_WAITING;
 }
 
@@ -443,6 +446,9 @@ void arbiter_client_sample(struct arbiter_client *client, uint64_t now_ns,
         view->server_tick = (double)client->clocks.server.at / (double)ARB_FINE_TICK;
         sample_world(client, view);
         sample_own(client, &view->own);
+        if (client->config.spectate) {
+            view->followed_key = arb_key_order(client->snapshots.controlled);
+        }
     }
     sample_board(client, view);
     if (view->phase_end_tick != 0 && view->tick_rate != 0) {

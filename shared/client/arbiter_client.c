@@ -72,6 +72,7 @@ struct arbiter_client *arbiter_client_create(const struct arbiter_config *config
     }
     struct arbiter_client *client = arb_mem_alloc(sizeof *client);
     client->config = *config;
+    client->spectating.wish.follow = ARB_NO_SLOT;
     return client;
 }
 
@@ -235,13 +236,13 @@ static void disconnected(struct arbiter_client *client, uint32_t data)
     } else if (client->connection == ARBITER_DISCONNECTING) {
         arb_client_end(client, ARBITER_REASON_ASKED, "disconnected as asked");
     } else {
-        static const struct {
+        const struct {
             enum arbiter_reason reason;
             const char *text;
         } given[] = {
             [0] = {ARBITER_REASON_LOST, "the connection was lost"},
             [ARB_REFUSED_VERSION] = {ARBITER_REASON_VERSION, "the server speaks another version"},
-            [ARB_REFUSED_FULL] = {ARBITER_REASON_FULL, "the match is full"},
+            [ARB_REFUSED_FULL] = {ARBITER_REASON_FULL, arb_client_full_text(client)},
             [ARB_REFUSED_ENDED] = {ARBITER_REASON_ENDED, "the match is over"},
             [ARB_REFUSED_PROTOCOL] = {ARBITER_REASON_PROTOCOL, "the server refused our messages"},
             [ARB_REFUSED_SHUTDOWN] = {ARBITER_REASON_SHUTDOWN, "the server stops"},
@@ -335,7 +336,11 @@ void arbiter_client_poll(struct arbiter_client *client, uint64_t now_ns)
         arb_client_ping(client, now);
         arb_client_clocks_advance(client, now);
         arb_client_events_due(client, false);
-        arb_client_inputs_make(client, now);
+        if (client->config.spectate) {
+            arb_client_spectate(client, now);
+        } else {
+            arb_client_inputs_make(client, now);
+        }
         arb_client_note_clocks(client);
     }
     arb_net_flush(client->net, now);

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* Goes up when a struct or a function changes its form; arbiter_config carries it. */
-#define ARBITER_CLIENT_ABI 1U
+#define ARBITER_CLIENT_ABI 2U
 
 enum {
     ARBITER_NAME_BYTES = 32,    /* a name with its NUL, UTF-8 */
@@ -68,6 +68,7 @@ typedef void (*arbiter_tick_function)(void *user, uint64_t tick, struct arbiter_
 struct arbiter_config {
     uint32_t abi;                  /* ARBITER_CLIENT_ABI */
     char name[ARBITER_NAME_BYTES]; /* the player's, as others see it; UTF-8 without controls */
+    bool spectate; /* false: plays. true: watches without a character, see "spectators" below */
 
     /* Others are drawn in the past by the age of what arrives plus an interpolation delay that
      * follows send interval and measured jitter within these limits. Longer: smoother under loss;
@@ -155,6 +156,7 @@ enum arbiter_game {
     ARBITER_GAME_PLAYING,
     ARBITER_GAME_RESULT, /* between rounds or at the end */
     ARBITER_GAME_ERROR,  /* arbiter_client_disconnect_info tells */
+    ARBITER_GAME_SPECTATING,
 };
 
 enum arbiter_match_phase {
@@ -278,8 +280,10 @@ struct arbiter_view {
     uint32_t tick_rate;      /* Hz; 0 before all is here */
     struct arbiter_drawn_time time;
     double server_tick; /* estimate of the server's present */
-    uint16_t own_slot;  /* ARBITER_NO_SLOT before all is here */
+    uint16_t own_slot;  /* ARBITER_NO_SLOT before all is here, and for spectators */
     struct arbiter_own own;
+    uint32_t
+        followed_key; /* of a spectator: the character that the server follows for it; 0: none */
     const struct arbiter_entity *entities; /* ascending by key */
     uint32_t entity_count;
     const struct arbiter_player *players; /* ascending by slot */
@@ -295,6 +299,21 @@ struct arbiter_view {
 /* What to draw at now_ns. The drawn world only goes forward, but after a stall of seconds. */
 void arbiter_client_sample(struct arbiter_client *client, uint64_t now_ns,
                            struct arbiter_view *view);
+
+/* ---- spectators ---- */
+
+/* With config.spectate there is no own character: inputs go nowhere, view->own.exists stays false,
+ * and everybody is drawn by the same rule as others are for players. What is in view is what is
+ * near the followed character, or near the free camera. The server may show all of it with a delay
+ * (its option spectator.delay_s): the time of the view, server_tick included, is then the delayed
+ * one. Before the first call the camera stands in the middle of the map. Both are remembered from
+ * connection to connection and may be called at any time; what they say travels with the polls. */
+
+/* Follows that player; while it is dead the view stays where it was; when it has left, the next one
+ * that is there is followed. */
+void arbiter_client_spectate_follow(struct arbiter_client *client, uint16_t slot);
+/* A camera that looks at (x, y), m; ignored beyond 4,096 m. As often as it moves. */
+void arbiter_client_spectate_camera(struct arbiter_client *client, float x, float y);
 
 /* ---- the map and the tables, once connected ---- */
 

@@ -7,6 +7,7 @@
  * arb_client_snapshot.c      chunks, commit, correction
  * arb_client_events.c        reliable events, scoreboard
  * arb_client_input.c         the player's controls, the input clock, packets
+ * arb_client_spectate.c      the same of a spectator: what it wants to see
  * arb_client_view.c          what is drawn
  * arb_client_projectiles.c   what flies
  * arb_client_info.c          map, tables, figures
@@ -88,6 +89,13 @@ struct arb_client_controls {
     uint64_t edges_until; /* presses count up to this tick: the match is decided there */
 };
 
+struct arb_client_spectating {
+    struct arb_spectate wish; /* as the caller said last; number of the newest message */
+    bool changed;             /* since that one */
+    bool placed;              /* the camera, by the caller */
+    uint64_t sent_ns;
+};
+
 struct arb_client_events {
     struct arb_event ring[ARB_CLIENT_EVENTS];
     arb_tick ticks[ARB_CLIENT_EVENTS];
@@ -136,6 +144,7 @@ struct arbiter_client {
     struct arb_client_clocks clocks;
     struct arb_client_snapshots snapshots;
     struct arb_client_controls controls;
+    struct arb_client_spectating spectating;
     struct arb_predict predict;
     struct arb_client_events events;
     struct arb_client_board board;
@@ -164,6 +173,8 @@ void arb_client_bad(struct arbiter_client *client);
 void arb_client_message(struct arbiter_client *client, const uint8_t *bytes, size_t size,
                         uint64_t received_ns);
 void arb_client_send_hello(struct arbiter_client *client);
+/* Why there is no place for it. */
+const char *arb_client_full_text(const struct arbiter_client *client);
 
 /* Room for all that max_entities, max_points and the players need; once, at the welcome. */
 void arb_client_make_room(struct arbiter_client *client);
@@ -191,6 +202,9 @@ void arb_client_note_clocks(struct arbiter_client *client);
 
 /* Makes the inputs that are due and sends what is unacknowledged. */
 void arb_client_inputs_make(struct arbiter_client *client, uint64_t now_ns);
+/* Of a spectator: a connection plays from now on; says what is due. */
+void arb_client_spectate_begin(struct arbiter_client *client);
+void arb_client_spectate(struct arbiter_client *client, uint64_t now_ns);
 /* The input that the held controls would make now. */
 struct arb_input arb_client_input_now(const struct arbiter_client *client);
 

@@ -10,6 +10,8 @@ static const struct arb_field hello_rows[] = {
     ARB_FIELD(arb_hello, version, U16, 16, 0, U16_MAX, "protocol version of the client"),
     ARB_FIELD(arb_hello, schema_hash, U64, 64, 0, 0, "schema hash of the client"),
     ARB_FIELD(arb_hello, name, TEXT, 0, 0, 0, "player's name, as shown to others"),
+    ARB_FIELD(arb_hello, role, U8, 1, ARB_ROLE_PLAYER, ARB_ROLE_SPECTATOR,
+              "0 player, 1 spectator: no character"),
 };
 const struct arb_fields arb_hello_fields = ARB_FIELDS("HELLO", hello_rows);
 
@@ -39,6 +41,21 @@ static const struct arb_field pong_rows[] = {
 };
 const struct arb_fields arb_pong_fields = ARB_FIELDS("PONG", pong_rows);
 
+static const struct arb_field spectate_rows[] = {
+    ARB_FIELD(arb_spectate, number, U16, 16, 0, U16_MAX,
+              "+1 each; what comes after a newer one is only an acknowledgement"),
+    ARB_FIELD(arb_spectate, has_ack, U8, 1, 0, 1, "a snapshot was committed"),
+    ARB_FIELD(arb_spectate, ack_snapshot, U16, 16, 0, U16_MAX,
+              "low 16 bits of the newest committed snapshot's id"),
+    ARB_FIELD(arb_spectate, ack_mask, U32, 32, 0, U32_MAX,
+              "bit i: snapshot ack_snapshot - 1 - i was committed too"),
+    ARB_FIELD(arb_spectate, follow, U16, 16, 0, U16_MAX,
+              "player to follow, or the next one that is there; 65535: free camera"),
+    ARB_FIELD(arb_spectate, x, F32, 32, -4096.0, 4096.0, "m, where the free camera looks"),
+    ARB_FIELD(arb_spectate, y, F32, 32, -4096.0, 4096.0, "m"),
+};
+const struct arb_fields arb_spectate_fields = ARB_FIELDS("SPECTATE", spectate_rows);
+
 static const struct arb_field counts_rows[] = {
     ARB_FIELD(arb_counts, ticks, U32, 32, 0, U32_MAX, "live ticks with this player present"),
     ARB_FIELD(arb_counts, inputs_consumed, U32, 32, 0, U32_MAX, "ticks whose input came in time"),
@@ -52,23 +69,15 @@ static const struct arb_field counts_rows[] = {
 const struct arb_fields arb_counts_fields = ARB_FIELDS("COUNTS", counts_rows);
 
 const struct arb_fields *const arb_proto_tables[] = {
-    &arb_hello_fields,
-    &arb_refused_fields,
-    &arb_welcome_fields,
-    &arb_part_fields,
-    &arb_ping_fields,
-    &arb_pong_fields,
-    &arb_snapshot_header_fields,
-    &arb_counts_fields,
-    &arb_event_head_fields,
-    &arb_event_player_fields,
-    &arb_event_rebind_fields,
-    &arb_event_death_fields,
-    &arb_event_hit_fields,
-    &arb_event_impact_fields,
-    &arb_event_score_fields,
-    &arb_event_phase_fields,
-    &arb_event_result_fields,
+    &arb_hello_fields,        &arb_refused_fields,
+    &arb_welcome_fields,      &arb_part_fields,
+    &arb_ping_fields,         &arb_pong_fields,
+    &arb_spectate_fields,     &arb_snapshot_header_fields,
+    &arb_counts_fields,       &arb_event_head_fields,
+    &arb_event_player_fields, &arb_event_rebind_fields,
+    &arb_event_death_fields,  &arb_event_hit_fields,
+    &arb_event_impact_fields, &arb_event_score_fields,
+    &arb_event_phase_fields,  &arb_event_result_fields,
 };
 const size_t arb_proto_table_count = sizeof arb_proto_tables / sizeof arb_proto_tables[0];
 

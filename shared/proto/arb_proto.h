@@ -39,6 +39,7 @@ const char *arb_decode_text(enum arb_decode reason);
     X(1, HELLO, 'c', 'r', "first message: versions and name")                                      \
     X(2, INPUT, 'c', 'u', "inputs not yet acknowledged, snapshot acknowledgement")                 \
     X(3, PING, 'c', 'u', "asks for the time")                                                      \
+    X(4, SPECTATE, 'c', 'u', "what a spectator looks at, snapshot acknowledgement")                \
     X(16, REFUSED, 's', 'r', "the connection ends; why")                                           \
     X(17, WELCOME, 's', 'r', "rules, numbers and map of the match (sent in parts)")                \
     X(18, PART, 's', 'r', "a piece of a message longer than a datagram")                           \
@@ -60,12 +61,18 @@ int arb_message_type(const uint8_t *bytes, size_t size);
  * without the NUL. */
 bool arb_proto_text_valid(const char *text, size_t size);
 
-/* ---- HELLO, REFUSED, PING, PONG, COUNTS: fixed tables ---- */
+/* ---- HELLO, REFUSED, PING, PONG, SPECTATE, COUNTS: fixed tables ---- */
+
+enum arb_role {
+    ARB_ROLE_PLAYER,
+    ARB_ROLE_SPECTATOR, /* no character, no inputs: SPECTATE instead */
+};
 
 struct arb_hello {
     uint16_t version;     /* ARB_PROTOCOL_VERSION */
     uint64_t schema_hash; /* arb_proto_schema_hash() */
     char name[ARB_NAME_BYTES];
+    uint8_t role; /* enum arb_role */
 };
 
 /* Version and hash stand first in the HELLO of every version, so that a server of another one can
@@ -75,7 +82,7 @@ bool arb_hello_peek(const uint8_t *bytes, size_t size, uint16_t *version, uint64
 /* value, name, text */
 #define ARB_REFUSAL_MAP(X)                                                                         \
     X(1, VERSION, "protocol version or schema hash differs")                                       \
-    X(2, FULL, "no free player slot")                                                              \
+    X(2, FULL, "no free place for a player, or for a spectator")                                   \
     X(3, ENDED, "the match is over")                                                               \
     X(4, PROTOCOL, "the client sent what no client sends")                                         \
     X(5, SHUTDOWN, "the server stops")                                                             \
@@ -107,6 +114,16 @@ struct arb_pong {
     uint32_t wait_us;  /* between the ping's arrival at the socket and sending this */
 };
 
+/* All that a spectator says, over and over: the newest number counts. */
+struct arb_spectate {
+    uint16_t number;       /* +1 each, wraps */
+    uint16_t ack_snapshot; /* as in an input packet */
+    uint8_t has_ack;
+    uint32_t ack_mask;
+    uint16_t follow; /* slot, whether there is such a player or not; ARB_NO_SLOT: free camera */
+    float x, y;      /* m, of the free camera */
+};
+
 struct arb_counts {
     uint32_t ticks;           /* live ticks with this player present */
     uint32_t inputs_consumed; /* ticks whose input came in time */
@@ -124,7 +141,7 @@ struct arb_welcome {
     char mode[ARB_NAME_BYTES];
     uint8_t match_id[16];
     uint64_t player_id;
-    uint16_t player_slot;
+    uint16_t player_slot; /* ARB_NO_SLOT: a spectator */
     uint16_t player_capacity;
     uint32_t tick;      /* low 32 bits, S[tick] when sent */
     uint16_t tick_rate; /* Hz */
@@ -420,7 +437,7 @@ enum arb_decode arb_event_decode(const uint8_t *bytes, size_t size, struct arb_e
 /* ---- table-driven messages ---- */
 
 extern const struct arb_fields arb_hello_fields, arb_refused_fields, arb_ping_fields,
-    arb_pong_fields, arb_counts_fields;
+    arb_pong_fields, arb_spectate_fields, arb_counts_fields;
 
 /* Type byte, then the struct by its table; 0 when it does not fit. */
 size_t arb_message_encode(enum arb_message_type type, const struct arb_fields *fields,

@@ -9,8 +9,9 @@
 static const struct arb_field welcome_rows[] = {
     ARB_FIELD(arb_welcome, mode, TEXT, 0, 0, 0, "name of the mode: picks schema and mover"),
     ARB_FIELD(arb_welcome, match_id, BYTES, 0, 0, 0, "random number of the match"),
-    ARB_FIELD(arb_welcome, player_id, U64, 64, 0, 0, "this player"),
-    ARB_FIELD(arb_welcome, player_slot, U16, 16, 0, ARB_PLAYERS_MAX - 1, "this player's slot"),
+    ARB_FIELD(arb_welcome, player_id, U64, 64, 0, 0, "this player; 0: a spectator"),
+    ARB_FIELD(arb_welcome, player_slot, U16, 16, 0, 65535.0,
+              "this player's slot, below player_capacity; 65535: a spectator"),
     ARB_FIELD(arb_welcome, player_capacity, U16, 16, 1, ARB_PLAYERS_MAX, "slots of the match"),
     ARB_FIELD(arb_welcome, tick, U32, 32, 0, 4294967295.0,
               "low 32 bits of the tick that came next"),
@@ -128,7 +129,7 @@ static bool relations_valid(const struct arb_welcome *welcome)
 {
     return welcome->bounds.low.x < welcome->bounds.high.x &&
            welcome->bounds.low.y < welcome->bounds.high.y &&
-           welcome->player_slot < welcome->player_capacity;
+           (welcome->player_slot < welcome->player_capacity || welcome->player_slot == ARB_NO_SLOT);
 }
 
 enum arb_decode arb_welcome_decode(const uint8_t *bytes, size_t size,

@@ -177,7 +177,8 @@ class Page:
 
 
 PAGE = Page()
-HELLO, REFUSED, PING, PONG, COUNTS = (PAGE.table(name) for name in ("HELLO", "REFUSED", "PING", "PONG", "COUNTS"))
+HELLO, REFUSED, PING, PONG, SPECTATE, COUNTS = (
+    PAGE.table(name) for name in ("HELLO", "REFUSED", "PING", "PONG", "SPECTATE", "COUNTS"))
 
 
 def encode(name, values):

@@ -52,7 +52,8 @@ class Connection:
         self.peer.send(1, enet.Packet(message, enet.PACKET_FLAG_UNSEQUENCED))
 
     def hello(self, version=wire.PAGE.version, schema_hash=wire.PAGE.schema_hash, name="stock"):
-        self.reliable(wire.encode("HELLO", {"version": version, "schema_hash": schema_hash, "name": name}))
+        self.reliable(wire.encode("HELLO", {"version": version, "schema_hash": schema_hash, "name": name,
+                                            "role": 0}))
 
     def wait(self, condition, seconds=10):
         """Pumps until condition() holds; whether it did."""

@@ -62,11 +62,14 @@ class Tables(unittest.TestCase):
     """Messages that are one table, both ways."""
 
     cases = {
-        "HELLO": ("hello", {"version": 0x1234, "schema_hash": 0x0123456789ABCDEF, "name": "Zoë 🐍"}),
+        "HELLO": ("hello", {"version": 0x1234, "schema_hash": 0x0123456789ABCDEF, "name": "Zoë 🐍",
+                            "role": 1}),
         "REFUSED": ("refused", {"reason": 6, "server_version": 0x8001, "client_version": 0x7FFE,
                                 "server_hash": 0xFEDCBA9876543210, "client_hash": 0x8000000000000001}),
         "PING": ("ping", {"sequence": 0xFFF1}),
         "PONG": ("pong", {"sequence": 0xFFF1, "tick": 0xFFFFFFF0, "fraction": 0x8765, "wait_us": 1234567}),
+        "SPECTATE": ("spectate", {"number": 0xFFF2, "has_ack": 1, "ack_snapshot": 0x8004, "ack_mask": 0xC0000005,
+                                  "follow": 1023, "x": -4096.0, "y": 12.375}),
         "COUNTS": ("counts", {"ticks": 0x80000001, "inputs_consumed": 2, "inputs_starved": 3, "inputs_late": 4,
                               "inputs_duplicate": 5, "inputs_refused": 0xFFFFFFFF,
                               "edges": [0x01010101 * (i + 1) for i in range(16)]}),

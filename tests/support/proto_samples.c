@@ -48,6 +48,7 @@ TABLE_MESSAGE(hello, HELLO)
 TABLE_MESSAGE(refused, REFUSED)
 TABLE_MESSAGE(ping, PING)
 TABLE_MESSAGE(pong, PONG)
+TABLE_MESSAGE(spectate, SPECTATE)
 TABLE_MESSAGE(counts, COUNTS)
 
 static void hello_fill(struct proto_decoded *out)
@@ -55,6 +56,7 @@ static void hello_fill(struct proto_decoded *out)
     out->hello.version = 0x1234;
     out->hello.schema_hash = 0x0123456789ABCDEFULL;
     strcpy(out->hello.name, "Zo\xC3\xAB \xF0\x9F\x90\x8D");
+    out->hello.role = ARB_ROLE_SPECTATOR;
 }
 
 static void refused_fill(struct proto_decoded *out)
@@ -74,6 +76,17 @@ static void ping_fill(struct proto_decoded *out)
 static void pong_fill(struct proto_decoded *out)
 {
     out->pong = (struct arb_pong){0xFFF1, 0xFFFFFFF0, 0x8765, 1234567};
+}
+
+static void spectate_fill(struct proto_decoded *out)
+{
+    out->spectate = (struct arb_spectate){.number = 0xFFF2,
+                                          .ack_snapshot = 0x8004,
+                                          .has_ack = 1,
+                                          .ack_mask = 0xC0000005,
+                                          .follow = 1023,
+                                          .x = -4096.0F,
+                                          .y = 12.375F};
 }
 
 static void counts_fill(struct proto_decoded *out)
@@ -701,6 +714,7 @@ const struct proto_sample proto_samples[] = {
     SAMPLE(part, part, part),
     SAMPLE(ping, ping, ping),
     SAMPLE(pong, pong, pong),
+    SAMPLE(spectate, spectate, spectate),
     SAMPLE(bare_ack, input, input),
     SAMPLE(input, input, input),
     SAMPLE(chunk, chunk, chunk),

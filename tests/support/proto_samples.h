@@ -20,6 +20,7 @@ struct proto_decoded {
         struct arb_refused refused;
         struct arb_ping ping;
         struct arb_pong pong;
+        struct arb_spectate spectate;
         struct arb_counts counts;
         struct arb_event event;
         struct arb_part part;

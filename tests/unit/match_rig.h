@@ -199,6 +199,7 @@ static struct {
     uint8_t payload[ARB_MESSAGE_BYTES_MAX];
 } sent[SENT];
 static uint32_t sent_count;
+static struct arb_welcome sent_welcome; /* the newest, without shapes and numbers */
 static int refused_with[8];
 
 static inline bool port_take(void *owner, struct port_message *out)
@@ -222,6 +223,13 @@ static inline void port_put(void *owner, struct port_session session, uint8_t ch
     sent[sent_count].type = bytes[0];
     if (bytes[0] == ARB_MESSAGE_EVENT) {
         cr_assert_eq(arb_event_decode(bytes, size, &sent[sent_count].event), ARB_DECODE_OK);
+    }
+    if (bytes[0] == ARB_MESSAGE_WELCOME) {
+        static struct arb_move_params params;
+        static struct arb_shape shapes[8];
+        cr_assert_eq(arb_welcome_decode(bytes, size, &arb_move_param_fields, shapes, 8, &params,
+                                        &sent_welcome),
+                     ARB_DECODE_OK);
     }
     if (bytes[0] == ARB_MESSAGE_SNAPSHOT) {
         struct arb_chunk *chunk = &sent[sent_count].chunk;

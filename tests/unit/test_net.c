@@ -47,7 +47,8 @@ static void open_scene(void)
     struct net_config config = {.session_capacity = SESSIONS,
                                 .messages_per_tick = PER_TICK,
                                 .bad_messages_max = BAD_MAX,
-                                .hello_timeout_ms = 2000};
+                                .hello_timeout_ms = 2000,
+                                .spectator_delay_ticks = 600};
     scene.net = net_create(&scene.arena, &config, transport);
     scene.port = net_port(scene.net);
 }
@@ -130,6 +131,18 @@ static void say_hello(struct peer *peer, const char *name)
 {
     uint8_t bytes[100];
     size_t size = hello_bytes(bytes, ARB_PROTOCOL_VERSION, arb_proto_schema_hash(), name);
+    say(peer, ARB_NET_CHANNEL_RELIABLE, bytes, size);
+}
+
+static void say_hello_as(struct peer *peer, uint8_t role)
+{
+    struct arb_hello hello = {.version = ARB_PROTOCOL_VERSION,
+                              .schema_hash = arb_proto_schema_hash(),
+                              .name = "Kim",
+                              .role = role};
+    uint8_t bytes[100];
+    size_t size =
+        arb_message_encode(ARB_MESSAGE_HELLO, &arb_hello_fields, &hello, bytes, sizeof bytes);
     say(peer, ARB_NET_CHANNEL_RELIABLE, bytes, size);
 }
 
@@ -555,5 +568,121 @@ Test(net, inbox_holds_the_worst_that_all_places_can_send)
         leaves += message.type == PORT_LEAVE;
     }
     cr_assert_eq(leaves, SESSIONS);
+    close_scene();
+}
+
+/* ---- spectators ---- */
+
+static struct port_session joined_to_watch(int index)
+{
+    struct port_message message;
+    connect_peer(index);
+    pass(4);
+    say_hello_as(&scene.peers[index], ARB_ROLE_SPECTATOR);
+    pass(3);
+    cr_assert(take(&message));
+    cr_assert_eq(message.type, PORT_JOIN);
+    cr_assert_eq(message.role, ARB_ROLE_SPECTATOR);
+    return message.session;
+}
+
+static void say_spectate(struct peer *peer, const struct arb_spectate *spectate)
+{
+    uint8_t bytes[64];
+    size_t size = arb_message_encode(ARB_MESSAGE_SPECTATE, &arb_spectate_fields, spectate, bytes,
+                                     sizeof bytes);
+    say(peer, ARB_NET_CHANNEL_UNSEQUENCED, bytes, size);
+}
+
+Test(net, a_spectator_says_what_it_looks_at)
+{
+    open_scene();
+    struct port_session session = joined_to_watch(0);
+    say_spectate(&scene.peers[0], &(struct arb_spectate){.number = 3,
+                                                         .ack_snapshot = 9,
+                                                         .has_ack = 1,
+                                                         .ack_mask = 5,
+                                                         .follow = 7,
+                                                         .x = 1.5F,
+                                                         .y = -2.5F});
+    pass(3);
+    struct port_message message;
+    cr_assert(take(&message));
+    cr_assert_eq(message.type, PORT_SPECTATE);
+    cr_assert_eq(message.session.index, session.index);
+    cr_assert_eq(message.session.epoch, session.epoch);
+    cr_assert_eq(message.spectate.number, 3);
+    cr_assert_eq(message.spectate.ack_snapshot, 9);
+    cr_assert_eq(message.spectate.ack_mask, 5);
+    cr_assert_eq(message.spectate.follow, 7);
+    cr_assert(message.spectate.x == 1.5F && message.spectate.y == -2.5F);
+    cr_assert_not(take(&message));
+    close_scene();
+}
+
+Test(net, each_role_has_its_own_message)
+{
+    open_scene();
+    joined_to_watch(0);
+    joined(1, "Ada");
+    say_inputs(&scene.peers[0], 1, 1, scene.tick);
+    say_spectate(&scene.peers[1], &(struct arb_spectate){.number = 1});
+    pass(3);
+    struct port_message message;
+    cr_assert_not(take(&message));
+    cr_assert_eq(net_counters(scene.net)->refused[ARB_DECODE_ORDER], 2);
+    close_scene();
+}
+
+Test(net, a_place_that_is_no_number_is_refused)
+{
+    open_scene();
+    joined_to_watch(0);
+    uint8_t bytes[64];
+    struct arb_spectate spectate = {.number = 1, .follow = ARB_NO_SLOT, .x = 3.0F};
+    size_t size = arb_message_encode(ARB_MESSAGE_SPECTATE, &arb_spectate_fields, &spectate, bytes,
+                                     sizeof bytes);
+    memset(bytes + size - 6, 0xFF, 6);
+    bytes[size - 1] = 1;
+    say(&scene.peers[0], ARB_NET_CHANNEL_UNSEQUENCED, bytes, size);
+    pass(3);
+    struct port_message message;
+    cr_assert_not(take(&message));
+    cr_assert_eq(net_counters(scene.net)->refused[ARB_DECODE_RANGE], 1);
+    close_scene();
+}
+
+Test(net, spectators_are_told_the_time_of_what_they_see)
+{
+    open_scene();
+    joined_to_watch(0);
+    joined(1, "Ada");
+    const uint8_t ping[] = {ARB_MESSAGE_PING, 1, 0};
+    arb_tick expected[] = {scene.tick - 600, scene.tick};
+    for (int i = 0; i < 2; i++) {
+        struct arb_pong pong;
+        say(&scene.peers[i], ARB_NET_CHANNEL_UNSEQUENCED, ping, sizeof ping);
+        pass(3);
+        cr_assert_eq(arb_message_decode(ARB_MESSAGE_PONG, &arb_pong_fields, scene.peers[i].last,
+                                        scene.peers[i].last_size, &pong),
+                     ARB_DECODE_OK);
+        cr_assert_eq(pong.tick, expected[i]);
+    }
+    close_scene();
+}
+
+Test(net, players_can_be_ended_and_spectators_stay)
+{
+    open_scene();
+    joined_to_watch(0);
+    joined(1, "Ada");
+    net_end_players(scene.net, ARB_REFUSED_ENDED);
+    pass(10);
+    cr_assert(scene.peers[1].gone);
+    cr_assert_eq(scene.peers[1].gone_data, ARB_REFUSED_ENDED);
+    cr_assert_not(scene.peers[0].gone);
+    net_end_all(scene.net, ARB_REFUSED_ENDED);
+    pass(10);
+    cr_assert(scene.peers[0].gone);
     close_scene();
 }

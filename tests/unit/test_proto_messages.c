@@ -174,7 +174,7 @@ Test(proto_text, a_name_that_is_no_text_or_too_long_is_refused)
     bytes[13] = 0xFF;
     cr_assert_eq(arb_message_decode(ARB_MESSAGE_HELLO, &arb_hello_fields, bytes, size, &out),
                  ARB_DECODE_RANGE);
-    uint8_t longest[12 + 32];
+    uint8_t longest[12 + 32 + 1];
     memset(longest, 'a', sizeof longest);
     memcpy(longest, bytes, 11);
     longest[11] = 32;
@@ -182,10 +182,12 @@ Test(proto_text, a_name_that_is_no_text_or_too_long_is_refused)
         arb_message_decode(ARB_MESSAGE_HELLO, &arb_hello_fields, longest, sizeof longest, &out),
         ARB_DECODE_RANGE, "32 bytes leave no room for the NUL");
     longest[11] = 31;
+    longest[12 + 31] = ARB_ROLE_SPECTATOR;
     cr_assert_eq(
         arb_message_decode(ARB_MESSAGE_HELLO, &arb_hello_fields, longest, sizeof longest - 1, &out),
         ARB_DECODE_OK);
     cr_assert_eq(strlen(out.name), 31);
+    cr_assert_eq(out.role, ARB_ROLE_SPECTATOR);
 }
 
 Test(proto_fields, a_value_outside_its_row_is_our_mistake, .signal = SIGABRT)

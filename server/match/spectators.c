@@ -1,0 +1,395 @@
+/* Who watches, what each looks at, and what it is sent. Those who follow the same player look with
+ * the same eye, so the visible set is found once for all of them, and the snapshots' pieces, mostly
+ * the snapshots as wholes, are encoded once. */
+#include "server/match/match_internal.h"
+
+#include "shared/base/arb_assert.h"
+#include "shared/view/arb_drawn.h"
+
+#include <string.h>
+
+uint32_t match_spectator_delay_ticks(const struct match_config *config)
+{
+    uint32_t interval = (uint32_t)config->snapshot_interval_ticks;
+    uint32_t ticks = (uint32_t)config->spectator_delay_s * (uint32_t)config->tick_rate;
+    return (ticks + interval - 1) / interval * interval;
+}
+
+uint32_t spectators_viewers(const struct match_config *config)
+{
+    bool any = config->spectator_max > 0 && config->spectator_delay_s == 0;
+    return any ? (uint32_t)(config->max_players + config->spectator_max) : 0;
+}
+
+uint32_t spectators_clients(const struct match_config *config)
+{
+    return config->spectator_delay_s == 0 ? (uint32_t)config->spectator_max : 0;
+}
+
+/* ---- creation ---- */
+
+/* With a delay they have an interest and a replicate of their own, over the frames of the past. */
+static void create_parts(struct spectators *spectators, struct match *match,
+                         struct arb_arena *arena, const struct interest_config *interest,
+                         const struct replicate_config *replicate)
+{
+    uint32_t viewers = spectators->players + spectators->capacity;
+    if (spectators->delay == 0) {
+        spectators->interest = match->interest;
+        spectators->replicate = match->replicate;
+        spectators->first_viewer = spectators->first_client = spectators->players;
+        return;
+    }
+    struct interest_config seen = *interest;
+    seen.viewer_capacity = viewers;
+    spectators->interest = interest_create(arena, &seen);
+    struct replicate_config sent = *replicate;
+    sent.frames = (struct replicate_frames){spectators_frame, spectators};
+    sent.client_capacity = spectators->capacity;
+    spectators->replicate = replicate_create(arena, &sent);
+}
+
+struct spectators *spectators_create(struct match *match, struct arb_arena *arena,
+                                     const struct interest_config *interest,
+                                     const struct replicate_config *replicate)
+{
+    const struct match_config *config = &match->config;
+    if (config->spectator_max == 0) return NULL;
+    struct spectators *spectators = arb_arena_take(arena, sizeof *spectators);
+    uint32_t players = match->world.head->player_capacity;
+    uint32_t entities = interest->entity_capacity;
+    spectators->capacity = (uint32_t)config->spectator_max;
+    spectators->players = (uint16_t)players;
+    spectators->delay = match_spectator_delay_ticks(config);
+    spectators->interval = (arb_tick)config->snapshot_interval_ticks;
+    spectators->first_tick = match->first_tick;
+    spectators->list = arb_arena_take_array(arena, spectators->capacity, sizeof *spectators->list);
+    spectators->of_session =
+        arb_arena_take_array(arena, MATCH_SESSIONS_MAX, sizeof *spectators->of_session);
+    uint32_t viewers = players + spectators->capacity;
+    spectators->always = arb_arena_take_array(arena, entities + 1, sizeof *spectators->always);
+    spectators->visible = arb_arena_take_array(arena, viewers, sizeof *spectators->visible);
+    spectators->visible_count =
+        arb_arena_take_array(arena, viewers, sizeof *spectators->visible_count);
+    spectators->viewed = arb_arena_take_array(arena, viewers, sizeof *spectators->viewed);
+    create_parts(spectators, match, arena, interest, replicate);
+    spectators_past_create(spectators, arena, match, entities, interest->point_capacity);
+    return spectators;
+}
+
+/* ---- stage 1 ---- */
+
+static struct spectator *find(const struct spectators *spectators, struct port_session session)
+{
+    ARB_ASSERT(session.index < MATCH_SESSIONS_MAX);
+    struct spectator *spectator = &spectators->list[spectators->of_session[session.index]];
+    bool here = spectator->seated && spectator->session.index == session.index &&
+                spectator->session.epoch == session.epoch;
+    return here ? spectator : NULL;
+}
+
+static uint16_t place_of(const struct spectators *spectators, const struct spectator *spectator)
+{
+    return (uint16_t)(spectator - spectators->list);
+}
+
+static struct spectator *free_place(const struct spectators *spectators)
+{
+    for (uint32_t i = 0; i < spectators->capacity; i++) {
+        if (!spectators->list[i].seated) return &spectators->list[i];
+    }
+    return NULL;
+}
+
+static void forget(struct spectators *spectators, struct spectator *spectator)
+{
+    spectator->seated = false;
+    spectators->count--;
+}
+
+static struct arb_vec2 middle_of(const struct arb_bounds *bounds)
+{
+    return (struct arb_vec2){0.5F * (bounds->low.x + bounds->high.x),
+                             0.5F * (bounds->low.y + bounds->high.y)};
+}
+
+void spectators_join(struct match *match, const struct port_message *message)
+{
+    struct spectators *spectators = match->spectators;
+    struct spectator *spectator = spectators == NULL ? NULL : free_place(spectators);
+    if (spectator == NULL || match_ended(match)) {
+        match->spectators_refused++;
+        match->port.refuse(match->port.owner, message->session,
+                           spectator == NULL ? ARB_REFUSED_FULL : ARB_REFUSED_ENDED);
+        return;
+    }
+    struct arb_vec2 middle = middle_of(&match->map->bounds);
+    *spectator = (struct spectator){.seated = true,
+                                    .needs_welcome = true,
+                                    .session = message->session,
+                                    .follow = ARB_NO_SLOT,
+                                    .camera = middle,
+                                    .eye = middle};
+    spectators->count++;
+    uint16_t place = place_of(spectators, spectator);
+    spectators->of_session[message->session.index] = place;
+    replicate_reset(spectators->replicate, (uint16_t)(spectators->first_client + place));
+    spectators->viewed[spectators->players + place] = 0;
+}
+
+bool spectators_leave(struct match *match, struct port_session session)
+{
+    struct spectators *spectators = match->spectators;
+    struct spectator *spectator = spectators == NULL ? NULL : find(spectators, session);
+    if (spectator == NULL) return false;
+    forget(spectators, spectator);
+    return true;
+}
+
+void spectators_wish(struct match *match, struct port_session session,
+                     const struct arb_spectate *wish)
+{
+    struct spectators *spectators = match->spectators;
+    struct spectator *spectator = spectators == NULL ? NULL : find(spectators, session);
+    if (spectator == NULL) return;
+    if (wish->has_ack) {
+        uint16_t client = (uint16_t)(spectators->first_client + place_of(spectators, spectator));
+        replicate_ack(spectators->replicate, client, wish->ack_snapshot, wish->ack_mask);
+    }
+    if (spectator->has_wish && !arb_newer16(wish->number, spectator->number)) return;
+    spectator->has_wish = true;
+    spectator->number = wish->number;
+    spectator->follow = wish->follow;
+    spectator->camera = (struct arb_vec2){wish->x, wish->y};
+}
+
+/* ---- stage 9: messages ---- */
+
+static void put(struct match *match, const struct spectator *spectator, const uint8_t *bytes,
+                size_t size)
+{
+    struct spectators *spectators = match->spectators;
+    ARB_ASSERT(size > 0);
+    match->port.put(match->port.owner, spectator->session, PORT_CHANNEL_RELIABLE, bytes, size);
+    replicate_spend(spectators->replicate,
+                    (uint16_t)(spectators->first_client + place_of(spectators, spectator)), size);
+}
+
+static void put_event(struct match *match, const struct spectator *spectator,
+                      const struct arb_event *event)
+{
+    uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+    put(match, spectator, bytes, arb_event_encode(event, bytes, sizeof bytes));
+}
+
+/* Encoded once for all who are there already. */
+static void tell_events(struct match *match, arb_tick shown)
+{
+    struct spectators *spectators = match->spectators;
+    const struct arb_event *event;
+    while ((event = spectators_next_event(spectators, shown)) != NULL) {
+        uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+        size_t size = 0;
+        for (uint32_t i = 0, left = spectators->count; left > 0; i++) {
+            const struct spectator *spectator = &spectators->list[i];
+            if (!spectator->seated) continue;
+            left--;
+            if (spectator->needs_welcome) continue;
+            if (size == 0) size = arb_event_encode(event, bytes, sizeof bytes);
+            put(match, spectator, bytes, size);
+        }
+    }
+}
+
+/* What the delivered events added up to, as of the tick that is shown. */
+static void put_standing(struct match *match, const struct spectator *spectator, uint32_t tick)
+{
+    const struct spectators *spectators = match->spectators;
+    struct arb_event event = {.tick = tick};
+    for (uint16_t slot = 0; slot < spectators->players; slot++) {
+        const struct spectator_line *line = &spectators->lines[slot];
+        if (!line->known) continue;
+        event.kind = ARB_EVENT_PLAYER;
+        event.player = line->player;
+        put_event(match, spectator, &event);
+        event.kind = ARB_EVENT_SCORE;
+        event.score = line->score;
+        put_event(match, spectator, &event);
+    }
+    event.kind = ARB_EVENT_PHASE;
+    event.phase = spectators->phase;
+    put_event(match, spectator, &event);
+    if (!spectators->has_result) return;
+    event.kind = ARB_EVENT_RESULT;
+    event.result = spectators->result;
+    put_event(match, spectator, &event);
+}
+
+static void welcome(struct match *match)
+{
+    struct spectators *spectators = match->spectators;
+    /* Wraps in a match that is younger than the delay, as the time that pings are told does. */
+    uint32_t next = (uint32_t)(match->world.head->tick - spectators->delay);
+    for (uint32_t i = 0; i < spectators->capacity; i++) {
+        struct spectator *spectator = &spectators->list[i];
+        if (!spectator->seated || !spectator->needs_welcome) continue;
+        put(match, spectator, match->scratch, announce_welcome(match, ARB_NO_SLOT, next));
+        put_standing(match, spectator, next - 1);
+        spectator->needs_welcome = false;
+    }
+}
+
+/* ---- stage 9: what is looked at ---- */
+
+static void find_eyes(struct spectators *spectators, const struct spectator_scene *scene,
+                      const struct arb_schema *schema)
+{
+    for (uint16_t slot = 0; slot < spectators->players; slot++) {
+        struct arb_key key = scene->slots[slot].controlled;
+        const struct arb_published *entity =
+            arb_key_is_none(key) ? NULL : arb_frame_find(scene->frame, key);
+        if (entity == NULL) continue;
+        const struct arb_kind *kind = &schema->kinds[entity->kind];
+        spectators->eyes[slot] = (struct arb_vec2){arb_published_value(kind, entity, kind->x),
+                                                   arb_published_value(kind, entity, kind->y)};
+        spectators->has_eye[slot] = true;
+    }
+}
+
+/* The slot itself, or the next after it with somebody there; ARB_NO_SLOT: nobody is. */
+static uint16_t present_from(const struct spectators *spectators,
+                             const struct spectator_scene *scene, uint16_t slot)
+{
+    uint16_t at = slot < spectators->players ? slot : 0;
+    for (uint16_t i = 0; i < spectators->players; i++) {
+        if (scene->slots[at].present) return at;
+        at = (uint16_t)((at + 1) % spectators->players);
+    }
+    return ARB_NO_SLOT;
+}
+
+static void look(struct spectators *spectators, const struct spectator_scene *scene,
+                 struct spectator *spectator)
+{
+    uint16_t slot = ARB_NO_SLOT;
+    spectator->watched = ARB_KEY_NONE;
+    if (spectator->follow != ARB_NO_SLOT) {
+        slot = present_from(spectators, scene, spectator->follow);
+    } else {
+        spectator->eye = spectator->camera;
+    }
+    if (slot != ARB_NO_SLOT && spectators->has_eye[slot]) {
+        spectator->eye = spectators->eyes[slot];
+        spectator->watched = scene->slots[slot].controlled;
+        spectator->viewer = slot;
+    } else {
+        spectator->viewer = spectators->players + place_of(spectators, spectator);
+    }
+}
+
+/* One visible set for all who follow the same player; a camera has one of its own. */
+static void find_visible(struct spectators *spectators, const struct spectator_scene *scene,
+                         const struct spectator *spectator)
+{
+    uint32_t viewer = spectator->viewer;
+    arb_tick tick = scene->frame->tick;
+    if (spectators->viewed[viewer] == tick) return;
+    uint32_t index = spectators->first_viewer + viewer;
+    /* Nobody looked in the snapshot before: nothing is retained. */
+    if (spectators->viewed[viewer] + spectators->interval != tick) {
+        interest_forget(spectators->interest, index);
+    }
+    uint32_t count =
+        match_merge_key(scene->always, scene->always_count, spectator->watched, spectators->always);
+    spectators->visible[viewer] =
+        interest_update(spectators->interest, index, spectator->eye, spectators->always, count,
+                        &spectators->visible_count[viewer]);
+    spectators->viewed[viewer] = tick;
+}
+
+/* ---- stage 9: snapshots ---- */
+
+static void send_snapshot(struct match *match, const struct spectator_scene *scene,
+                          struct spectator *spectator)
+{
+    struct spectators *spectators = match->spectators;
+    const uint32_t *visible = spectators->visible[spectator->viewer];
+    uint32_t count = spectators->visible_count[spectator->viewer];
+    if (match->observer.snapshot != NULL) {
+        /* Walls hide nothing from them. */
+        struct match_sight sight = {.session = spectator->session,
+                                    .slot = ARB_NO_SLOT,
+                                    .frame = scene->frame,
+                                    .eye = spectator->eye,
+                                    .near = visible,
+                                    .near_count = count,
+                                    .visible = visible,
+                                    .count = count};
+        match->observer.snapshot(match->observer.owner, &sight);
+    }
+    struct replicate_client client = {
+        .session = spectator->session,
+        .client = (uint16_t)(spectators->first_client + place_of(spectators, spectator)),
+        .controlled = spectator->watched,
+        .buffer_ticks = MATCH_NO_LEAD,
+    };
+    replicate_send(spectators->replicate, &client, scene->frame, scene->frame->tick, spectator->eye,
+                   visible, count, &match->port);
+    if (!replicate_in_vain(spectators->replicate, client.client)) return;
+    match->port.refuse(match->port.owner, spectator->session, ARB_REFUSED_PROTOCOL);
+    forget(spectators, spectator);
+}
+
+/* Followers of one player one after the other: what was encoded for one is at hand for the next. */
+static void send_to_viewers(struct match *match, const struct spectator_scene *scene)
+{
+    struct spectators *spectators = match->spectators;
+    for (uint32_t i = 0; i < spectators->capacity; i++) {
+        struct spectator *spectator = &spectators->list[i];
+        if (!spectator->seated) continue;
+        look(spectators, scene, spectator);
+        find_visible(spectators, scene, spectator);
+        send_snapshot(match, scene, spectator);
+    }
+}
+
+static void show(struct match *match, arb_tick tick)
+{
+    struct spectators *spectators = match->spectators;
+    const struct spectator_scene *scene = spectators_scene(spectators, tick);
+    if (scene == NULL) return;
+    if (spectators->delay > 0) {
+        /* Without a delay the players' stage has done so. */
+        interest_build(spectators->interest, scene->frame);
+        replicate_begin(spectators->replicate, scene->frame);
+    }
+    find_eyes(spectators, scene, match->rules->schema);
+    send_to_viewers(match, scene);
+}
+
+void spectators_publish(struct match *match)
+{
+    struct spectators *spectators = match->spectators;
+    if (spectators == NULL) return;
+    spectators_keep(match);
+    arb_tick shown;
+    bool any = spectators_shown(spectators, match->world.head->tick - 1, &shown);
+    if (any) tell_events(match, shown);
+    if (spectators->count == 0) return;
+    welcome(match);
+    if (any && shown % spectators->interval == 0) show(match, shown);
+}
+
+/* ---- what is asked ---- */
+
+uint32_t match_spectator_count(const struct match *match)
+{
+    return match->spectators == NULL ? 0 : match->spectators->count;
+}
+
+bool match_is_watched(const struct match *match)
+{
+    const struct spectators *spectators = match->spectators;
+    if (spectators == NULL || spectators->count == 0 || !match_ended(match)) return false;
+    return match->world.head->tick <= match->ended_tick + spectators->delay;
+}
