@@ -13,7 +13,7 @@
     X(NOT_SENT, "not_sent")     /* frames not sent, not acknowledged by that packet, or not such   \
                                    as stand side by side */                                        \
     X(FUTURE, "future")         /* after the server's present */                                   \
-    X(TOO_OLD, "too_old")       /* more than max_rewind_ms */                                      \
+    X(TOO_OLD, "too_old")       /* more than max_rewind_ms, or of states no longer remembered */   \
     X(BACKWARD, "backward")     /* before a view of the same client that was applied */            \
     X(RATE, "rate")             /* expected only if its delay might change so fast */              \
     X(UNEXPECTED, "unexpected") /* outside of view_tolerance_ms around what was expected */

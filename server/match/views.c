@@ -210,6 +210,21 @@ static bool is_within(arb_fine at, struct permitted permitted)
     return at >= permitted.low && at <= permitted.high;
 }
 
+/* Every state of the view is still there when the input is consumed. After a while without any
+ * snapshot a client draws, frozen, from frames that are older than the ring. */
+static bool is_remembered(const struct match *match, const struct claim *claim,
+                          const struct arb_held_frame *frame)
+{
+    arb_tick oldest = frame->tick;
+    for (uint32_t i = 0; i < frame->count; i++) {
+        arb_tick tick = frame->tick - frame->entries[i].age;
+        oldest = tick < oldest ? tick : oldest;
+    }
+    arb_tick later = oldest + (arb_tick)((claim->consumed - claim->now) / ARB_FINE_TICK);
+    arb_tick newest = rewind_newest(match->rewind)->tick;
+    return rewind_frame(match->rewind, later < newest ? later : newest) != NULL;
+}
+
 static enum match_view_verdict judge(const struct match *match, uint16_t slot,
                                      const struct claim *claim)
 {
@@ -223,7 +238,8 @@ static enum match_view_verdict judge(const struct match *match, uint16_t slot,
     if (claim->at > claim->now) {
         return MATCH_VIEW_FUTURE;
     }
-    if (claim->at < oldest_allowed(match, claim->consumed)) {
+    if (claim->at < oldest_allowed(match, claim->consumed) ||
+        !is_remembered(match, claim, &held.frames[place.from])) {
         return MATCH_VIEW_TOO_OLD;
     }
     if (claim->at < track->newest_at) {

@@ -294,6 +294,32 @@ Test(match_views, each_claim_that_is_not_permitted_is_counted_by_its_reason)
     }
 }
 
+/* It hears nothing and draws on from what it has, frozen; by the tick that consumes the input the
+ * ring of 132 ticks has gone on. */
+Test(match_views, a_view_of_states_that_are_no_longer_remembered_is_too_old)
+{
+    static const struct {
+        uint32_t silence, wait;
+        enum match_view_verdict verdict;
+    } rows[] = {{110, 1, MATCH_VIEW_HONOURED}, {110, 25, MATCH_VIEW_TOO_OLD}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        setup();
+        open_live();
+        warm_up(60);
+        struct arb_held held = held_then();
+        for (uint32_t n = 0; n < rows[i].silence; n++) {
+            run_tick();
+        }
+        client.got = held;
+        client.wait = rows[i].wait;
+        say_input(ARB_BUTTON_FIRE);
+        run_tick();
+        cr_expect_eq(claims(rows[i].verdict), 1, "waits %u ticks", rows[i].wait);
+        close_match();
+    }
+    open_live();
+}
+
 /* Honest: consumed at now + 1 with the newest published at now: 3 + 3 + 4 ticks old. */
 Test(match_views, what_is_not_permitted_becomes_the_nearest_that_is)
 {
