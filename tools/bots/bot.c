@@ -66,6 +66,11 @@ void bot_set_hands(struct bot *bot, bot_hands hands, void *user)
     bot->hands_user = user;
 }
 
+void bot_spectate(struct bot *bot)
+{
+    bot->spectates = true;
+}
+
 void bot_rest(struct bot *bot)
 {
     bot->resting = true;
@@ -103,7 +108,8 @@ void bot_configure(struct bot *bot, struct arbiter_config *config)
 {
     snprintf(config->name, sizeof config->name, "bot%02u", (unsigned)(bot->index + 1));
     config->seed = bot->seed * 1000003U + bot->index + 1;
-    if (bot->policy->behaviour == BOT_REPLAY) {
+    config->spectate = bot->spectates;
+    if (bot->policy->behaviour == BOT_REPLAY && !bot->spectates) {
         config->on_tick = feed_record;
         config->on_tick_user = bot;
     }
@@ -153,6 +159,10 @@ const struct arbiter_view *bot_frame(struct bot *bot, struct arbiter_client *cli
     bot->frames++;
     look_up(bot, client);
     note_events(bot);
+    if (bot->spectates) {
+        bot_look(bot, client);
+        return &bot->view;
+    }
     uint16_t aim = bot->input.aim;
     if (bot->resting || bot->policy->behaviour == BOT_IDLE || !bot->view.own.exists) {
         bot->input = (struct arbiter_input){.aim = aim};

@@ -22,6 +22,10 @@ struct bot;
 struct bot *bot_create(const struct bot_policy *policy, uint64_t seed, uint32_t index);
 void bot_destroy(struct bot *bot);
 
+/* It watches instead of playing: three of four follow one player after the other, the fourth moves
+ * a camera over the map. Before bot_configure. */
+void bot_spectate(struct bot *bot);
+
 /* Sets name, seed and tick function of the configuration with which its client is created. */
 void bot_configure(struct bot *bot, struct arbiter_config *config);
 

@@ -28,6 +28,7 @@ struct bot {
     uint32_t index;
     uint32_t frames;
     bool resting;
+    bool spectates;
     struct bot_tables tables;
     struct arbiter_view view;
     struct arbiter_input input;
@@ -46,6 +47,8 @@ struct bot {
 /* Sets bot->input from bot->view. */
 void bot_play_arena(struct bot *bot, const struct arbiter_client *client);
 void bot_play_serpent(struct bot *bot, const struct arbiter_client *client);
+/* Tells the client what to look at. */
+void bot_look(struct bot *bot, struct arbiter_client *client);
 
 /* Reads a recording into the policy; false and a text in `error`. */
 bool bot_recording_load(struct bot_policy *policy, const char *path, char *error,

@@ -118,7 +118,8 @@ static void open_server(struct sim *sim)
     const struct arb_link direct = {0};
     sim->sessions = sim->config.net.max_sessions > 0
                         ? (uint32_t)sim->config.net.max_sessions
-                        : (uint32_t)sim->config.match.max_players + SPARE_SESSIONS;
+                        : (uint32_t)sim->config.match.max_players +
+                              (uint32_t)sim->config.match.spectator_max + SPARE_SESSIONS;
     uint64_t now_ns = sim_clock_ns(&sim->server_clock, sim->now_us);
     sim->carrier = arb_simnet_open(sim->network, direct, direct);
     struct arb_net *transport =
@@ -130,14 +131,16 @@ static void open_server(struct sim *sim)
                                                  .clock_start_ms = (uint32_t)(now_ns / 1000000)},
                        now_ns);
     ARB_ASSERT(transport != NULL);
-    sim->net = net_create(&sim->arena,
-                          &(struct net_config){
-                              .session_capacity = sim->sessions,
-                              .messages_per_tick = (uint32_t)sim->config.net.messages_per_tick,
-                              .bad_messages_max = BAD_MESSAGES_MAX,
-                              .hello_timeout_ms = (uint32_t)sim->config.auth.timeout_ms,
-                          },
-                          transport);
+    sim->net =
+        net_create(&sim->arena,
+                   &(struct net_config){
+                       .session_capacity = sim->sessions,
+                       .messages_per_tick = (uint32_t)sim->config.net.messages_per_tick,
+                       .bad_messages_max = BAD_MESSAGES_MAX,
+                       .hello_timeout_ms = (uint32_t)sim->config.auth.timeout_ms,
+                       .spectator_delay_ticks = match_spectator_delay_ticks(&sim->config.match),
+                   },
+                   transport);
     sim->port = net_port(sim->net);
     sim->config.match.seed = (struct option_seed){sim->options.seed, 1};
     if (sim->options.check) sim->checks = sim_checks_create(sim);
@@ -169,7 +172,7 @@ struct sim *sim_create(const struct sim_options *options, struct config_error *e
     open_server(sim);
     sim_faults_open(sim);
     if (sim->checks != NULL) sim_checks_begin(sim);
-    for (uint32_t i = 0; i < options->clients; i++) {
+    for (uint32_t i = 0; i < options->clients + options->spectators; i++) {
         sim->players[i].join_us = sim->now_us;
         sim_player_run(sim, &sim->players[i]);
     }
@@ -361,6 +364,18 @@ struct bot *sim_bot(struct sim *sim, uint32_t index)
 {
     ARB_ASSERT(index < sim->options.clients);
     return sim->players[index].bot;
+}
+
+struct arbiter_client *sim_spectator(struct sim *sim, uint32_t index)
+{
+    ARB_ASSERT(index < sim->options.spectators);
+    return sim->players[sim->options.clients + index].client;
+}
+
+struct bot *sim_spectator_bot(struct sim *sim, uint32_t index)
+{
+    ARB_ASSERT(index < sim->options.spectators);
+    return sim->players[sim->options.clients + index].bot;
 }
 
 const struct rules *sim_rules(const struct sim *sim)

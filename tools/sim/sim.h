@@ -94,6 +94,7 @@ struct sim_options {
     const char *const *sets; /* "path=value" texts */
     size_t set_count;
     uint32_t clients;
+    uint32_t spectators; /* beside them, at most spectator.max */
     uint64_t seed;
     const struct profile *profile; /* the clients' links; NULL: `up` and `down` */
     struct arb_link up, down;      /* of every client, each direction */
@@ -162,6 +163,9 @@ uint32_t sim_client_count(const struct sim *sim);
 /* NULL while that client is away. */
 struct arbiter_client *sim_client(struct sim *sim, uint32_t index);
 struct bot *sim_bot(struct sim *sim, uint32_t index);
+/* The same of spectators, from 0. */
+struct arbiter_client *sim_spectator(struct sim *sim, uint32_t index);
+struct bot *sim_spectator_bot(struct sim *sim, uint32_t index);
 const struct rules *sim_rules(const struct sim *sim);
 const void *sim_params(const struct sim *sim); /* the mode's numbers */
 const struct config *sim_config(const struct sim *sim);

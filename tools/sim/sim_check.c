@@ -74,8 +74,9 @@ static void take_room(struct sim_checks *checks)
             arb_mem_calloc(checks->points + 1U, sizeof *published->frame.points);
         published->own = arb_mem_calloc(checks->players, sizeof *published->own);
     }
-    checks->seats = arb_mem_calloc(checks->players, sizeof *checks->seats);
-    for (uint16_t slot = 0; slot < checks->players; slot++) {
+    uint32_t seats = checks->players + sim->options.spectators;
+    checks->seats = arb_mem_calloc(seats, sizeof *checks->seats);
+    for (uint32_t slot = 0; slot < seats; slot++) {
         checks->seats[slot].keys = arb_mem_calloc(SIM_SIGHT_KEYS, sizeof(uint32_t));
         checks->seats[slot].near = arb_mem_calloc(checks->entities, sizeof(uint32_t));
     }
@@ -101,7 +102,8 @@ void sim_checks_destroy(struct sim_checks *checks)
         arb_mem_free(checks->archive[i].frame.points);
         arb_mem_free(checks->archive[i].own);
     }
-    for (uint16_t slot = 0; slot < checks->players; slot++) {
+    uint32_t seats = checks->seats == NULL ? 0 : checks->players + checks->sim->options.spectators;
+    for (uint32_t slot = 0; slot < seats; slot++) {
         arb_mem_free(checks->seats[slot].keys);
         arb_mem_free(checks->seats[slot].near);
     }
@@ -135,28 +137,34 @@ static void on_late(void *owner, uint16_t slot, const struct arb_input *input, u
     sim_inputs_late(checks, slot, input, control);
 }
 
-static void on_join(struct sim_checks *checks, const struct match_command *command, uint16_t slot)
+void sim_take_seat(struct sim_checks *checks, uint16_t place, struct port_session id,
+                   uint64_t player_id)
 {
-    struct sim_seat *seat = &checks->seats[slot];
-    const struct world_player *player = &match_world(checks->sim->match)->players[slot];
-    sim_scores_join(checks, slot);
+    struct sim_seat *seat = &checks->seats[place];
     uint32_t *keys = seat->keys;
     uint32_t *near = seat->near;
     memset(seat, 0, sizeof *seat);
     seat->keys = keys;
     seat->near = near;
     seat->seated = true;
-    seat->session = command->session;
-    seat->player_id = player->player_id;
+    seat->session = id;
+    seat->player_id = player_id;
     seat->joined_tick = match_tick(checks->sim->match);
-    seat->control = player->control;
     seat->disturbed_tick = seat->joined_tick;
-    struct sim_session *session = &checks->sessions[command->session.index];
-    session->id = command->session;
-    session->player_id = player->player_id;
-    session->slot = slot;
+    struct sim_session *session = &checks->sessions[id.index];
+    session->id = id;
+    session->player_id = player_id;
+    session->slot = place;
     session->put = 0;
     memset(session->news, 0, SIM_EVENT_KINDS * SIM_EVENT_PLACES * sizeof session->news[0]);
+}
+
+static void on_join(struct sim_checks *checks, const struct match_command *command, uint16_t slot)
+{
+    const struct world_player *player = &match_world(checks->sim->match)->players[slot];
+    sim_scores_join(checks, slot);
+    sim_take_seat(checks, slot, command->session, player->player_id);
+    checks->seats[slot].control = player->control;
 }
 
 static void on_command(void *owner, const struct match_command *command, uint16_t slot)
@@ -248,6 +256,10 @@ static bool port_take(void *owner, struct port_message *out)
         sim_cheater_packet(sim->cheater, &out->inputs);
     }
     if (out->type == PORT_INPUTS) sim_inputs_taken(sim->checks, out);
+    if (out->type == PORT_JOIN && out->role == ARB_ROLE_SPECTATOR) {
+        sim_spectator_joins(sim->checks, out);
+    }
+    if (out->type == PORT_LEAVE) sim_spectator_leaves(sim->checks, out->session);
     return true;
 }
 
@@ -262,6 +274,7 @@ static void port_put(void *owner, struct port_session session, uint8_t channel,
 static void port_refuse(void *owner, struct port_session session, enum arb_refusal reason)
 {
     struct sim *sim = owner;
+    sim_spectator_leaves(sim->checks, session);
     sim->port.refuse(sim->port.owner, session, reason);
 }
 
@@ -321,8 +334,14 @@ static void recognise(struct sim_checks *checks, struct sim_player *player)
         witness->heard_us = checks->sim->now_us;
         witness->player_id = match->welcome.player_id;
         witness->slot = match->welcome.player_slot;
-        arb_tick welcome = arb_widen32(match->welcome.tick, match_tick(checks->sim->match));
-        witness->base = welcome - match->welcome.tick;
+        if (player->is_spectator) {
+            witness->slot = sim_spectator_seat(checks, player);
+            witness->player_id = checks->seats[witness->slot].player_id;
+        }
+        /* A spectator's may lie before 0, and its own ticks then 2^32 higher: it all wraps. */
+        arb_tick now = match_tick(checks->sim->match);
+        int32_t off = (int32_t)(match->welcome.tick - (uint32_t)now);
+        witness->base = now + (arb_tick)(int64_t)off - match->welcome.tick;
         for (uint32_t i = 0; i < checks->sim->sessions; i++) {
             if (checks->sessions[i].player_id == witness->player_id) witness->session = (uint16_t)i;
         }
@@ -371,6 +390,6 @@ void sim_checks_after_frame(struct sim *sim, struct sim_player *player,
     sim_protocol_client(checks, player);
     sim_events_look(checks, player, view);
     sim_views_look(checks, player, view);
-    sim_rewind_look(checks, player, view);
+    if (!player->is_spectator) sim_rewind_look(checks, player, view);
     sim_progress_look(checks, player);
 }

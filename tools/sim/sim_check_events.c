@@ -131,7 +131,12 @@ void sim_events_put(struct sim_checks *checks, struct port_session id, const uin
         return;
     }
     check_news(checks, session, &event);
-    arb_tick tick = arb_widen32(event.tick, match_tick(checks->sim->match));
+    arb_tick now = match_tick(checks->sim->match);
+    arb_tick tick = now + (arb_tick)(int64_t)(int32_t)(event.tick - (uint32_t)now);
+    if (session->slot >= checks->players && !sim_spectator_may_know(checks, tick)) {
+        sim_violated(checks, SIM_INVARIANT_events, "a spectator was put an event of tick %llu",
+                     (unsigned long long)tick);
+    }
     session->events[session->put++ % SIM_EVENTS] = told_form(&event, tick);
 }
 

@@ -69,7 +69,8 @@ void sim_frames_publish(struct sim_checks *checks)
 
 void sim_frames_sight(struct sim_checks *checks, const struct match_sight *sight)
 {
-    struct sim_seat *seat = &checks->seats[sight->slot];
+    struct sim_seat *seat = sim_seat_of_sight(checks, sight);
+    if (seat == NULL) return;
     struct sim_sight *out = &seat->sights[seat->sight_count++ % SIM_ARCHIVE_FRAMES];
     *out = (struct sim_sight){sight->frame->tick, seat->key_count, sight->count};
     for (uint32_t i = 0; i < sight->count; i++) {
@@ -186,10 +187,12 @@ static void check_own_state(struct sim_checks *checks, const struct sim_player *
 {
     const struct arb_client_snapshots *client = &player->client->snapshots;
     const struct sim_seat *seat = sim_seat_of(checks, player);
+    static const struct sim_own none = {.has_own = false};
     if (seat == NULL || published->frame.tick < seat->joined_tick) return;
-    const struct sim_own *server = &published->own[checks->witnesses[player->index].slot];
+    const struct sim_own *server =
+        player->is_spectator ? &none : &published->own[checks->witnesses[player->index].slot];
     bool same = client->has_own == server->has_own && client->header.control == server->control &&
-                arb_key_equal(client->controlled, server->controlled) &&
+                (player->is_spectator || arb_key_equal(client->controlled, server->controlled)) &&
                 client->header.last_sequence == (uint16_t)server->last_sequence;
     if (same && server->has_own) {
         same = memcmp(&client->own, &server->own, sizeof client->own) == 0 &&
@@ -216,6 +219,11 @@ static void look_at_frame(struct sim_checks *checks, struct sim_player *player,
         sim_violated(checks, SIM_INVARIANT_entity_life,
                      "client %u went back from tick %llu to %llu", player->index,
                      (unsigned long long)witness->newest_tick, (unsigned long long)tick);
+    }
+    if (player->is_spectator && !sim_spectator_may_know(checks, tick)) {
+        sim_violated(checks, SIM_INVARIANT_entity_state,
+                     "client %u watches tick %llu before the delay has passed", player->index,
+                     (unsigned long long)tick);
     }
     check_entity_life(checks, player, tick, &slot->frame);
     witness->newest_tick = tick;

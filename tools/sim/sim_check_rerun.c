@@ -19,9 +19,11 @@ struct sim_rerun *sim_rerun_create(struct sim_checks *checks)
     struct sim *sim = checks->sim;
     struct sim_rerun *rerun = arb_mem_alloc(sizeof *rerun);
     const struct match_port port = {.refuse = refuse};
+    struct match_config config = sim->config.match;
+    config.spectator_max = 0; /* whoever watched: nothing is otherwise */
     arb_arena_init(&rerun->arena);
-    rerun->match = match_create(&rerun->arena, &sim->config.match, sim_rules(sim), sim_params(sim),
-                                &sim->map, sim->geometry, match_id, &port);
+    rerun->match = match_create(&rerun->arena, &config, sim_rules(sim), sim_params(sim), &sim->map,
+                                sim->geometry, match_id, &port);
     arb_arena_seal(&rerun->arena);
     return rerun;
 }

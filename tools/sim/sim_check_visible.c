@@ -133,10 +133,31 @@ static void look_at_hidden(struct sim_checks *checks, const struct match_sight *
     }
 }
 
+/* Those who follow the same player share a set, which is older than each one's: all within the
+ * enter radius is in it, nothing beyond the other. */
+static void look_at_watched(struct sim_checks *checks, const struct match_sight *sight)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < sight->frame->entity_count; i++) {
+        const struct arb_published *entity = &sight->frame->entities[i];
+        bool is_in = shown < sight->count && sight->visible[shown] == i;
+        shown += is_in;
+        if (!is_near(checks, sight, entity, is_in) == is_in) {
+            sim_violated(checks, SIM_INVARIANT_visible_sets,
+                         "a spectator at (%g, %g) is %sshown (%u, %u)", (double)sight->eye.x,
+                         (double)sight->eye.y, is_in ? "" : "not ", entity->key.id,
+                         entity->key.generation);
+        }
+    }
+}
+
 void sim_visible_look(struct sim_checks *checks, const struct match_sight *sight)
 {
-    struct sim_seat *seat = &checks->seats[sight->slot];
-    if (checks->close_look) {
+    struct sim_seat *seat = sim_seat_of_sight(checks, sight);
+    if (seat == NULL) return;
+    if (sight->slot == ARB_NO_SLOT) {
+        if (checks->close_look) look_at_watched(checks, sight);
+    } else if (checks->close_look) {
         look_at_near(checks, sight);
         look_at_hidden(checks, sight);
     }

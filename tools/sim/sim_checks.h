@@ -11,6 +11,7 @@
  * rerun                                  sim_check_rerun.c
  * memory, scores, protocol               sim_check_match.c
  * views, progress                        sim_check_views.c
+ * (of spectators, all that applies)      sim_check_spectators.c
  * rewind_error, _decision, _applied      sim_rewind.c
  *
  * All memory is taken at the start, but what a connection of a client needs.
@@ -163,7 +164,8 @@ struct sim_checks {
     uint32_t entities, points;
     struct sim_published archive[SIM_ARCHIVE_FRAMES];
     uint64_t archive_count;
-    struct sim_seat *seats;        /* [players] */
+    struct sim_seat *seats; /* [players], then [sim->options.spectators] */
+    uint64_t spectator_joins;
     struct sim_session *sessions;  /* [sim->sessions] */
     struct sim_witness *witnesses; /* [sim->player_count] */
     struct arb_rng rng;            /* which ticks are looked at closely */
@@ -191,6 +193,18 @@ arb_tick sim_archive_oldest(const struct sim_checks *checks);
 struct sim_seat *sim_seat_of(struct sim_checks *checks, const struct sim_player *player);
 /* The client whose session sits in that seat and still is the one that it was; NULL. */
 struct sim_witness *sim_witness_of(struct sim_checks *checks, const struct sim_seat *seat);
+
+/* A session took that place: nothing of the one before is left. */
+void sim_take_seat(struct sim_checks *checks, uint16_t place, struct port_session session,
+                   uint64_t player_id);
+
+/* NULL: of a spectator that has come back as another session. */
+struct sim_seat *sim_seat_of_sight(struct sim_checks *checks, const struct match_sight *sight);
+uint16_t sim_spectator_seat(const struct sim_checks *checks, const struct sim_player *player);
+void sim_spectator_joins(struct sim_checks *checks, const struct port_message *message);
+void sim_spectator_leaves(struct sim_checks *checks, struct port_session session);
+/* Whether something of that published tick may have been sent to spectators. */
+bool sim_spectator_may_know(const struct sim_checks *checks, arb_tick tick);
 
 /* ---- the invariants' parts ---- */
 

@@ -10,11 +10,13 @@
 #include <string.h>
 
 const char sim_usage[] =
-    "usage: arbiter-sim [--config FILE] [--set PATH=VALUE]... [--clients N] [--profile NAME|FILE]\n"
-    "                   [--seed S] [--ticks T] [--faults LIST|all|none] [--fps N]\n"
+    "usage: arbiter-sim [--config FILE] [--set PATH=VALUE]... [--clients N] [--spectators N]\n"
+    "                   [--profile NAME|FILE] [--seed S] [--ticks T] [--faults LIST|all|none] "
+    "[--fps N]\n"
     "                   [--interp-delay-ms N] [--policy NAME] [--cheat NAME] [--report json]\n"
     "                   [--shrink | --soak MINUTES]\n"
     "  --clients          10 unless given\n"
+    "  --spectators       who watch beside them, at most spectator.max; 0 unless given\n"
     "  --profile          lan, good, average, bad, mobile, or a file; average unless given\n"
     "  --ticks            3600 unless given; a match that ends sooner ends the run\n"
     "  --faults           names with commas between; none unless given:\n"
@@ -106,6 +108,8 @@ static bool parse_value(struct sim_command *command, const char *name, const cha
         command->sets[command->set_count++] = value;
     } else if (strcmp(name, "--clients") == 0) {
         return parse_u32(value, 1, SIM_CLIENTS_MAX, &command->clients);
+    } else if (strcmp(name, "--spectators") == 0) {
+        return parse_u32(value, 0, SIM_CLIENTS_MAX, &command->spectators);
     } else if (strcmp(name, "--profile") == 0) {
         command->profile = value;
     } else if (strcmp(name, "--seed") == 0) {
@@ -207,7 +211,9 @@ void sim_command_print(const struct sim_command *command, FILE *out)
         fputs(" --set ", out);
         print_word(out, command->sets[i]);
     }
-    fprintf(out, " --clients %u --profile ", command->clients);
+    fprintf(out, " --clients %u", command->clients);
+    if (command->spectators > 0) fprintf(out, " --spectators %u", command->spectators);
+    fprintf(out, " --profile ");
     print_word(out, command->profile);
     fprintf(out, " --seed %" PRIu64 " --ticks %" PRIu64, command->seed, command->ticks);
     print_faults(command->faults, out);
@@ -290,6 +296,7 @@ static struct sim *create(const struct sim_command *command, const struct profil
             .sets = choices.sets,
             .set_count = choices.count,
             .clients = command->clients,
+            .spectators = command->spectators,
             .seed = command->seed,
             .profile = profile,
             .policy = command->policy,

@@ -20,7 +20,7 @@ struct sim_command {
     const char *config;
     const char *sets[SIM_SETS_MAX];
     uint32_t set_count;
-    uint32_t clients;
+    uint32_t clients, spectators;
     const char *profile;
     uint64_t seed;
     uint64_t ticks;

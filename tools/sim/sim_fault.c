@@ -20,10 +20,10 @@ static uint64_t mostly_short(struct arb_rng *rng, uint64_t low, uint64_t high)
     return between(rng, 0, 3) == 0 ? length : low + (length - low) / 8;
 }
 
-/* One of the clients, not of the spare players. */
+/* One of the clients and spectators, not of the spare players. */
 static struct sim_player *pick(struct sim *sim, struct arb_rng *rng)
 {
-    return &sim->players[arb_rng_below(rng, sim->options.clients)];
+    return &sim->players[arb_rng_below(rng, sim->options.clients + sim->options.spectators)];
 }
 
 static void disturb(const struct sim *sim, struct sim_player *player, uint64_t us)
@@ -123,8 +123,9 @@ static void begin_partition(struct sim *sim, struct arb_rng *rng)
 
 static void begin_storm(struct sim *sim, struct arb_rng *rng)
 {
-    for (uint32_t i = sim->options.clients; i < sim->player_count; i++) {
+    for (uint32_t i = 0; i < sim->player_count; i++) {
         struct sim_player *player = &sim->players[i];
+        if (!player->is_spare) continue;
         uint64_t join_us = sim->now_us + between(rng, 0, 1500000);
         uint64_t stay_us = between(rng, 100000, 4000000);
         player->leaves_politely = arb_rng_below(rng, 2) == 0;

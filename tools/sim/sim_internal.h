@@ -32,7 +32,7 @@ struct sim_player {
     uint64_t join_us;    /* begins a connection then; SIM_NEVER: no wish */
     uint64_t leave_us;   /* leaves then (storms) */
     bool leaves_politely;
-    bool is_spare;
+    bool is_spare, is_spectator;
     bool settled;          /* the figures of its newest connection are in the totals */
     uint64_t disturbed_us; /* until then a fault keeps it from what it would do */
     /* faults of its links */
@@ -76,7 +76,7 @@ struct sim {
     uint32_t sessions;
 
     struct bot_policy *policy;
-    struct sim_player *players;  /* clients, then spare ones */
+    struct sim_player *players;  /* clients, then spectators, then spare players */
     struct sim_cheater *cheater; /* client 0; NULL: honest */
     uint32_t player_count;
     uint64_t links_us; /* when the links are looked up next */

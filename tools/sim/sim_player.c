@@ -21,14 +21,17 @@ bool sim_players_open(struct sim *sim, struct config_error *error)
         return false;
     }
     bool storms = (options->faults >> SIM_FAULT_STORM & 1) != 0;
-    sim->player_count = options->clients + (storms ? SIM_SPARE_PLAYERS : 0);
+    uint32_t lasting = options->clients + options->spectators;
+    sim->player_count = lasting + (storms ? SIM_SPARE_PLAYERS : 0);
     sim->players = arb_mem_calloc(sim->player_count, sizeof *sim->players);
     for (uint32_t i = 0; i < sim->player_count; i++) {
         struct sim_player *player = &sim->players[i];
         player->index = i;
         player->bot = bot_create(sim->policy, options->seed, i);
         player->frame_us = player->join_us = player->leave_us = SIM_NEVER;
-        player->is_spare = i >= options->clients;
+        player->is_spectator = i >= options->clients && i < lasting;
+        player->is_spare = i >= lasting;
+        if (player->is_spectator) bot_spectate(player->bot);
         player->settled = true;
         player->links[0] = options->up;
         player->links[1] = options->down;
