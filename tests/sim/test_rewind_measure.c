@@ -233,6 +233,21 @@ Test(rewind_measure, it_is_exact_at_ten_times_the_speed_and_240_frames)
                  50);
 }
 
+Test(rewind_measure, it_is_exact_when_snapshots_leave_characters_out)
+{
+    struct run run = {.clients = 16,
+                      .ticks = 1500,
+                      .seed = 17,
+                      .profile = "average",
+                      .sets = {"snapshot.budget_bytes_per_s=5000", "snapshot.far_m=4",
+                               "snapshot.far_every=4", "snapshot.interval_ticks=1"}};
+    struct sim_rewind_figures figures = play(&run);
+    cr_assert_geq(figures.shots[SIM_SHOT_honoured], 150);
+    cr_assert_gt(figures.deferred, 100);
+    cr_assert_eq(figures.errors + figures.differing, 0);
+    stop(&run);
+}
+
 /* The dead come back as somebody else at once; the new one has the old one's id. */
 Test(rewind_measure, it_is_exact_when_characters_die_and_come_back_all_the_time)
 {

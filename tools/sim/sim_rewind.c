@@ -202,7 +202,7 @@ static struct rewind_place place_of(const struct sim_checks *checks, const struc
  */
 static bool is_deferred(const struct rewind_ray *ray, struct arb_key key)
 {
-    for (uint32_t i = 0; i < ray->pair_count; i++) {
+    for (uint32_t i = 0; ray->pairs != NULL && i < ray->pair_count; i++) {
         const struct rewind_pair *pair = &ray->pairs[i];
         if (arb_key_equal(pair->key, key)) {
             return pair->from_tick != ray->view.from_tick ||
@@ -356,7 +356,7 @@ static void look_for_undrawn(struct sim_checks *checks, uint32_t client,
                              const struct sim_picture *seen, const struct rewind_ray *ray)
 {
     const struct sim_eye *eye = &checks->rewind->eyes[client];
-    for (uint32_t i = 0; i < ray->pair_count; i++) {
+    for (uint32_t i = 0; ray->pairs != NULL && i < ray->pair_count; i++) {
         struct arb_key key = ray->pairs[i].key;
         bool drawn = arb_key_equal(key, ray->shooter);
         for (uint32_t at = 0; at < seen->count && !drawn; at++) {
