@@ -119,6 +119,10 @@ void arbiter_client_destroy(struct arbiter_client *client);
 /* Host name to numeric address. May block for seconds; the only call that does. */
 bool arbiter_resolve(const char *host, char address[ARBITER_ADDRESS_BYTES]);
 
+/* A monotonic clock in nanoseconds, for games that have none of their own: the library itself never
+ * reads a clock. */
+uint64_t arbiter_now_ns(void);
+
 /* Begins to connect to a numeric address; nothing of an earlier connection is left. False when the
  * address cannot be used: arbiter_client_disconnect_info tells why. */
 bool arbiter_client_connect(struct arbiter_client *client, const char *address, uint16_t port,
@@ -127,7 +131,7 @@ bool arbiter_client_connect(struct arbiter_client *client, const char *address, 
 /* Asks for the end; ARBITER_OFFLINE follows once the server knows, or after a second. */
 void arbiter_client_disconnect(struct arbiter_client *client, uint64_t now_ns);
 
-/* For poll or select; -1 while there is none. */
+/* For poll or select (on Windows a SOCKET as an int); -1 while there is none. */
 int arbiter_client_fd(const struct arbiter_client *client);
 
 /* ---- each frame ---- */

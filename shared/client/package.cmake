@@ -27,6 +27,14 @@ add_custom_command(OUTPUT "${client_object}"
 add_custom_target(arbiter_client_object DEPENDS "${client_object}")
 set_source_files_properties("${client_object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 
+# What it takes from the system, also for a game that links the static one (arbiter_client.pc).
+if(WIN32)
+    set(client_system ws2_32)
+    set(client_system_flags "-lws2_32")
+else()
+    set(client_system m Threads::Threads)
+    set(client_system_flags "-lm -pthread")
+endif()
 foreach(kind STATIC SHARED)
     string(TOLOWER ${kind} suffix)
     set(target arbiter_client_${suffix})
@@ -39,11 +47,17 @@ foreach(kind STATIC SHARED)
         VERSION ${PROJECT_VERSION}
         SOVERSION ${PROJECT_VERSION_MAJOR}
         ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/package"
-        LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/package")
+        LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/package"
+        RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/package")
     target_include_directories(${target} INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-    target_link_libraries(${target} PRIVATE m Threads::Threads)
+    target_link_libraries(${target} PRIVATE ${client_system})
 endforeach()
 target_link_options(arbiter_client_shared PRIVATE -Wl,--no-undefined)
+if(WIN32)
+    # A DLL exports each global symbol, the compiler's own ones too. Its name as other languages look for it.
+    target_link_options(arbiter_client_shared PRIVATE -Wl,--exclude-libs,ALL)
+    set_target_properties(arbiter_client_shared PROPERTIES PREFIX "")
+endif()
 
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/arbiter_client")
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/arbiter_client-config.cmake.in"

@@ -1,9 +1,8 @@
 #include "shared/transport/arb_carrier_internal.h"
 
 #include "shared/base/arb_assert.h"
+#include "shared/transport/arb_socket_internal.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Endpoints that exchange messages over ENet, on our own socket layer (transport.md). The only
  * module that includes ENet. Never knows what a message means; reads no clock: time is an argument.
  * (One exception: how long a datagram has waited in the kernel, only the socket's carrier can say;
- * see arb_udp.c. It takes a difference of the machine's clock, never a time.)
+ * see arb_socket_unix.c. It takes a difference of the machine's clock, never a time.)
  * One endpoint, one thread (others may use other endpoints at the same time). Warm, it allocates
  * nothing: ENet's memory comes from a pool of the endpoint.
  */

@@ -4,8 +4,13 @@
 
 #include "shared/base/arb_assert.h"
 
-#include <pthread.h>
 #include <string.h>
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <pthread.h>
+#endif
 
 static _Thread_local struct arb_net *current;
 
@@ -38,7 +43,6 @@ static void no_memory(void)
 {
 }
 
-static pthread_once_t started = PTHREAD_ONCE_INIT;
 static bool start_worked;
 
 static void start(void)
@@ -47,10 +51,31 @@ static void start(void)
     start_worked = enet_initialize_with_callbacks(ENET_VERSION, &callbacks) == 0;
 }
 
+/* Once in a process, whichever thread is first. */
+#ifdef _WIN32
+static INIT_ONCE started = INIT_ONCE_STATIC_INIT;
+
+static BOOL CALLBACK start_once(INIT_ONCE *once, void *argument, void **context)
+{
+    (void)once;
+    (void)argument;
+    (void)context;
+    start();
+    return TRUE;
+}
+
+bool net_platform_start(void)
+{
+    return InitOnceExecuteOnce(&started, start_once, NULL, NULL) && start_worked;
+}
+#else
+static pthread_once_t started = PTHREAD_ONCE_INIT;
+
 bool net_platform_start(void)
 {
     return pthread_once(&started, start) == 0 && start_worked;
 }
+#endif
 
 int enet_initialize(void)
 {

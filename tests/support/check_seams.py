@@ -19,9 +19,11 @@ LIBRARIES = [
 
 # The seams' outer sides, which the simulator replaces or calls before it begins.
 OUTSIDE = {
-    "arb_udp.c.o": "sockets and their stamps",
+    "arb_socket_unix.c.o": "sockets and their stamps",
     "arb_client_resolve.c.o": "names of hosts",
+    "arb_client_clock.c.o": "a clock for games; the library never asks it",
     "bot_recording.c.o": "a recording is read at the start",
+    "clock.c.o": "the bots' program only",
     "sim_shrink.c.o": "runs in processes of their own",
     "timer.c.o": "Box2D's, for its own profile",
     "physics_world.c.o": "Box2D's, writes a dump nobody asks for",

@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
-# play_match.sh FOLDER: a short match of the arbiterd and arbiter-bots in FOLDER over real UDP; status 0 when both
-# end well and the result is written. For builds whose own checks (ThreadSanitizer) are what is of interest.
+# play_match.sh FOLDER [BOTS...]: a short match of the arbiterd in FOLDER and of its arbiter-bots, or of the command
+# BOTS, over real UDP; status 0 when both end well, the result is written, and each client saw the match and predicted
+# itself as the server did. For builds whose own checks (ThreadSanitizer) are what is of interest, and for bots of
+# another system. Status 77: FOLDER has no arbiterd.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$1
+shift
+[ $# -gt 0 ] || set -- "$folder/arbiter-bots"
+[ -x "$folder/arbiterd" ] || { echo "match: no arbiterd in $folder"; exit 77; }
 work=$(mktemp -d)
 server=
 finish() {
@@ -26,9 +31,22 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 [ -n "$port" ] || { cat "$work/log"; echo "match: the server did not become ready"; exit 1; }
-"$folder/arbiter-bots" --connect "127.0.0.1:$port" --count 4 --policy aim --seed 1 --duration 30 --report json \
-    >"$work/report.json" || { cat "$work/log"; echo "match: arbiter-bots ended with $?"; exit 1; }
+"$@" --connect "127.0.0.1:$port" --count 4 --policy aim --seed 1 --duration 30 --report json >"$work/report.json" ||
+    { cat "$work/log"; echo "match: the bots ended with a failure"; exit 1; }
 wait "$server" || { cat "$work/log"; echo "match: arbiterd ended with $?"; exit 1; }
 server=
 grep -q '"end_reason"' "$work/result.json"
-echo "match: played, result written"
+python3 - "$work/report.json" <<'PYTHON'
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    report = json.load(file)
+totals = report["totals"]
+wrong = [client["id"] for client in report["clients"]
+         if client["snapshots"] < 50 or client["inputs_consumed"] < 100 or client["bad_messages"] > 0]
+assert not wrong, f"clients {wrong} did not play"
+assert totals["corrections"]["count"] == 0, totals["corrections"]
+print("match: played, result written;", *(f"{totals[name]} {name.replace('_', ' ')}," for name in
+      ("snapshots", "inputs_consumed", "inputs_starved", "hits")), "no correction without a cause")
+PYTHON

@@ -93,7 +93,7 @@ static void add_type(const struct arb_field *field)
         break;
     default:
         if (arb_field_elements(field) > 1) {
-            add("%zu x ", arb_field_elements(field));
+            add("%u x ", (unsigned)arb_field_elements(field));
         }
         add("%d | %.10g..%.10g", field->type == ARB_FIELD_F32 ? 32 : field->bits, field->low,
             field->high);

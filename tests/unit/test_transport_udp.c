@@ -1,4 +1,5 @@
 /* Endpoints and raw datagrams over real sockets on loopback. */
+#define _GNU_SOURCE
 #include "shared/transport/arb_carrier_internal.h"
 #include "shared/transport/arb_net.h"
 #include "tests/unit/transport_udp_rig.h"
@@ -27,10 +28,12 @@ Test(transport_udp, hundreds_of_datagrams_move_in_batches_and_in_order)
     check_flood();
 }
 
+#if UDP_HAS_STAMPS
 Test(transport_udp, a_message_is_received_when_the_kernel_got_it)
 {
     check_arrival();
 }
+#endif
 
 Test(transport_udp, a_port_in_use_is_an_error_with_a_text)
 {
@@ -39,7 +42,9 @@ Test(transport_udp, a_port_in_use_is_an_error_with_a_text)
     cr_assert_eq(arb_udp_open("127.0.0.1", arb_carrier_port(first), &second, error, sizeof error),
                  ARB_ADDRESS);
     cr_assert_null(second);
+#ifndef _WIN32 /* its texts speak its user's language */
     cr_assert_not_null(strstr(error, "in use"), "%s", error);
+#endif
     cr_assert_not_null(strstr(error, "127.0.0.1 port "), "%s", error);
     arb_carrier_close(first);
 }
@@ -55,8 +60,10 @@ Test(transport_udp, only_numeric_addresses_of_this_machine)
         cr_assert_null(carrier);
         cr_assert_not_null(strstr(error, "numeric"), "%s", error);
     }
+#ifndef _WIN32 /* wine binds it to all of its own */
     cr_assert_eq(arb_udp_open("192.0.2.1", 0, &carrier, error, sizeof error), ARB_ADDRESS);
     cr_assert_not_null(strstr(error, "192.0.2.1"), "%s", error);
+#endif
 }
 
 Test(transport_udp, the_receive_buffer_is_larger_than_the_default)

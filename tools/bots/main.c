@@ -2,6 +2,7 @@
  * over the frame, and reads its network only then, as a game would. */
 #define _GNU_SOURCE
 #include "shared/base/arb_mem.h"
+#include "tools/bots/clock.h"
 #include "tools/bots/report.h"
 #include "tools/bots/watch.h"
 
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -70,17 +70,10 @@ static void on_signal(int number)
     stop_asked = 1;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static void sleep_until(uint64_t when)
 {
-    struct timespec at = {(time_t)(when / NS_PER_S), (long)(when % NS_PER_S)};
-    while (!stop_asked && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) {
+    while (!stop_asked && arbiter_now_ns() < when) {
+        clock_sleep_until(when);
     }
 }
 
@@ -242,7 +235,8 @@ static bool open_clients(struct run *run)
         bot_configure(run->bots[i], &config);
         run->clients[i] = arbiter_client_create(&config);
         run->created = i + 1;
-        if (!arbiter_client_connect(run->clients[i], run->address, run->options.port, now_ns())) {
+        if (!arbiter_client_connect(run->clients[i], run->address, run->options.port,
+                                    arbiter_now_ns())) {
             arbiter_client_disconnect_info(run->clients[i], &info);
             fprintf(stderr, "arbiter-bots: %s\n", info.text);
             return false;
@@ -274,14 +268,14 @@ static bool play_frame(struct run *run, uint64_t frame)
     bool anybody = false;
     for (uint32_t i = 0; i < count && !stop_asked; i++) {
         sleep_until(frame + NS_PER_S / FRAMES_PER_S * i / count);
-        run->views[i] = bot_frame(run->bots[i], run->clients[i], now_ns());
+        run->views[i] = bot_frame(run->bots[i], run->clients[i], arbiter_now_ns());
         anybody |= run->views[i]->connection != ARBITER_OFFLINE;
         if (run->mode[0] == '\0') {
             snprintf(run->mode, sizeof run->mode, "%s", arbiter_client_mode(run->clients[i]));
         }
     }
     if (run->watch != NULL && !stop_asked) {
-        watch_frame(run->watch, run->clients[0], run->views, count, now_ns());
+        watch_frame(run->watch, run->clients[0], run->views, count, arbiter_now_ns());
     }
     return anybody;
 }
@@ -289,13 +283,13 @@ static bool play_frame(struct run *run, uint64_t frame)
 /* Frames until `until`; one that is missed by more than a whole frame is left out. */
 static bool play_until(struct run *run, uint64_t until)
 {
-    uint64_t start = now_ns();
+    uint64_t start = arbiter_now_ns();
     uint64_t frame = start;
     bool anybody = true;
     for (uint64_t n = 1; frame < until && anybody && !stop_asked; n++) {
         anybody = play_frame(run, frame);
         uint64_t due = start + n * NS_PER_S / FRAMES_PER_S;
-        uint64_t now = now_ns();
+        uint64_t now = arbiter_now_ns();
         if (now > due + NS_PER_S / FRAMES_PER_S) {
             n += (now - due) * FRAMES_PER_S / NS_PER_S;
             due = start + n * NS_PER_S / FRAMES_PER_S;
@@ -308,18 +302,18 @@ static bool play_until(struct run *run, uint64_t until)
 static void play(struct run *run)
 {
     uint64_t length = (uint64_t)(run->options.duration_s * 1e9);
-    if (!play_until(run, now_ns() + length)) {
+    if (!play_until(run, arbiter_now_ns() + length)) {
         return;
     }
     for (uint32_t i = 0; i < run->options.count; i++) {
         bot_rest(run->bots[i]);
     }
-    play_until(run, now_ns() + REST_NS);
+    play_until(run, arbiter_now_ns() + REST_NS);
     for (uint32_t i = 0; i < run->options.count; i++) {
-        arbiter_client_disconnect(run->clients[i], now_ns());
+        arbiter_client_disconnect(run->clients[i], arbiter_now_ns());
     }
     stop_asked = 0;
-    play_until(run, now_ns() + FAREWELL_NS);
+    play_until(run, arbiter_now_ns() + FAREWELL_NS);
 }
 
 /* The end of the match is a clean end, and so is what we asked for. */
@@ -357,6 +351,7 @@ int main(int argc, char **argv)
     }
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
+    clock_begin();
     int status = open_policies(&run);
     if (status == EXIT_SUCCESS) {
         status = EXIT_CANNOT_CONNECT;

@@ -5,8 +5,14 @@
 
 #include <stdio.h>
 #include <string.h>
+
+#ifdef _WIN32
+#include <windows.h>
+#include <io.h>
+#else
 #include <sys/ioctl.h>
 #include <unistd.h>
+#endif
 
 enum {
     COLUMNS_MAX = 160,
@@ -35,10 +41,52 @@ struct watch {
     uint64_t hits, deaths; /* told so far */
 };
 
+/* ---- the terminal on stderr ---- */
+
+#ifdef _WIN32
+
+/* False: it is none, or one that does not take the escape sequences below. */
+static bool begin_terminal(void)
+{
+    HANDLE console = GetStdHandle(STD_ERROR_HANDLE);
+    DWORD mode = 0;
+    return _isatty(_fileno(stderr)) != 0 && GetConsoleMode(console, &mode) &&
+           SetConsoleMode(console, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+}
+
+static bool terminal_size(uint32_t *columns, uint32_t *rows)
+{
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    if (!GetConsoleScreenBufferInfo(GetStdHandle(STD_ERROR_HANDLE), &info)) return false;
+    *columns = (uint32_t)(info.srWindow.Right - info.srWindow.Left + 1);
+    *rows = (uint32_t)(info.srWindow.Bottom - info.srWindow.Top + 1);
+    return true;
+}
+
+#else
+
+static bool begin_terminal(void)
+{
+    return isatty(STDERR_FILENO) != 0;
+}
+
+static bool terminal_size(uint32_t *columns, uint32_t *rows)
+{
+    struct winsize size = {0};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return false;
+    *columns = size.ws_col;
+    *rows = size.ws_row;
+    return true;
+}
+
+#endif
+
+/* ---- life ---- */
+
 struct watch *watch_create(void)
 {
     struct watch *watch = arb_mem_alloc(sizeof *watch);
-    watch->terminal = isatty(STDERR_FILENO) != 0;
+    watch->terminal = begin_terminal();
     return watch;
 }
 
@@ -82,13 +130,11 @@ static bool covers(const struct arbiter_shape *shape, struct arbiter_point p)
 /* Characters are twice as high as wide. */
 static void measure(struct watch *watch)
 {
-    struct winsize size = {0};
-    uint32_t columns = 100;
-    uint32_t rows = 30;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 60 && size.ws_row > 10) {
-        columns = size.ws_col - BOARD_COLUMNS;
-        rows = size.ws_row - 3U;
-    }
+    uint32_t columns = 0;
+    uint32_t rows = 0;
+    bool fits = terminal_size(&columns, &rows) && columns > 60 && rows > 10;
+    columns = fits ? columns - BOARD_COLUMNS : 100;
+    rows = fits ? rows - 3 : 30;
     columns = columns < COLUMNS_MAX ? columns : COLUMNS_MAX;
     rows = rows < ROWS_MAX ? rows : ROWS_MAX;
     float width = watch->map.high.x - watch->map.low.x;

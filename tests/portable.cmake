@@ -1,0 +1,43 @@
+# The tests of shared/ and its golden files in a build for another system: the same sources with the part of Criterion
+# that they use (tests/support/plain), run through CMAKE_CROSSCOMPILING_EMULATOR.
+
+add_library(arbiter_plain STATIC "${PROJECT_SOURCE_DIR}/tests/support/plain/plain.c"
+    "${PROJECT_SOURCE_DIR}/tests/support/proto_samples.c")
+target_include_directories(arbiter_plain BEFORE PUBLIC "${PROJECT_SOURCE_DIR}/tests/support/plain")
+target_link_libraries(arbiter_plain PRIVATE arbiter_warnings PUBLIC arbiter_client arbiter_proto arbiter_move)
+
+arbiter_sources(files "tests/golden/*.c" "tests/unit/test_base_*.c" "tests/unit/test_move*.c" "tests/unit/test_geometry*.c"
+    "tests/unit/test_proto_*.c" "tests/unit/test_view_*.c" "tests/unit/test_transport*.c" "tests/unit/test_client_*.c")
+if(WIN32)
+    list(FILTER files EXCLUDE REGEX "test_transport_udp_plain") # Unix sockets one by one
+endif()
+foreach(file IN LISTS files)
+    file(STRINGS "${file}" foreign REGEX "^#include \"(server|tools|tests/sim)/")
+    if(foreign)
+        continue() # of the server's side as well
+    endif()
+    cmake_path(GET file STEM stem)
+    cmake_path(GET file PARENT_PATH folder)
+    cmake_path(GET folder FILENAME label)
+    add_executable(${label}_${stem} "${file}")
+    target_link_libraries(${label}_${stem} PRIVATE arbiter_warnings arbiter_plain)
+    target_compile_definitions(${label}_${stem} PRIVATE ARBITER_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+        UDP_HAS_STAMPS=0)
+    set(test ${label}/${stem})
+    add_test(NAME ${test} COMMAND ${label}_${stem})
+    # Minutes on a processor that is emulated, for what each compiler of this machine's own shows as well.
+    if(NOT WIN32 AND stem MATCHES "^test_(geometry|proto_property|transport_link)$")
+        set(label slow)
+    endif()
+    # 77: no emulator here.
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 300 SKIP_RETURN_CODE 77
+        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+endforeach()
+
+# Bots of this system against this machine's own server: the same bits at both ends. ARBITER_NATIVE_BUILD: its build.
+if(TARGET arbiter-bots)
+    set(ARBITER_NATIVE_BUILD "${PROJECT_SOURCE_DIR}/build/release" CACHE PATH "Build folder of the server that the bots play on")
+    add_test(NAME foreign/match COMMAND "${PROJECT_SOURCE_DIR}/tests/support/play_match.sh" "${ARBITER_NATIVE_BUILD}/bin"
+        ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:arbiter-bots>)
+    set_tests_properties(foreign/match PROPERTIES LABELS foreign TIMEOUT 120 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+endif()
