@@ -41,3 +41,9 @@ if(TARGET arbiter-bots)
         ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:arbiter-bots>)
     set_tests_properties(foreign/match PROPERTIES LABELS foreign TIMEOUT 120 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
 endif()
+
+find_program(ARBITER_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH REQUIRED)
+string(REGEX REPLACE "nm$" "" tools "${CMAKE_NM}")
+add_test(NAME foreign/abi COMMAND "${ARBITER_PYTHON}" "${PROJECT_SOURCE_DIR}/tests/support/check_abi.py"
+    "${PROJECT_BINARY_DIR}/shared/package" --tools "${tools}" --enet $<TARGET_FILE:enet>)
+set_tests_properties(foreign/abi PROPERTIES LABELS foreign TIMEOUT 120)
