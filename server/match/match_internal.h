@@ -28,6 +28,7 @@ struct view_track {
     arb_fine wait[VIEW_WINDOW];       /* of inputs for their tick */
     uint32_t round_trips, waits;      /* measured ever */
     uint32_t newest_acked;            /* snapshot id that was measured last */
+    uint32_t told;                    /* the same before the packet in hand */
     arb_fine wait_mean, wait_deviation;
     arb_fine announced;  /* delay of drawing */
     arb_fine delay;      /* what is believed of it */

@@ -10,8 +10,8 @@
 /* name, text. One verdict for each claim: the first that holds, in this order; HONOURED if none. */
 #define MATCH_VIEW_MAP(X)                                                                          \
     X(HONOURED, "honoured")     /* resolved as claimed */                                          \
-    X(NOT_SENT, "not_sent")     /* frames not sent, not acknowledged by that packet, or not such   \
-                                   as stand side by side */                                        \
+    X(NOT_SENT, "not_sent")     /* frames not sent, not acknowledged by that packet, not such as   \
+                                   stand side by side, or without what was acknowledged before */  \
     X(FUTURE, "future")         /* after the server's present */                                   \
     X(TOO_OLD, "too_old")       /* more than max_rewind_ms, or of states no longer remembered */   \
     X(BACKWARD, "backward")     /* before a view of the same client that was applied */            \

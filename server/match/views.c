@@ -7,10 +7,13 @@
  * Why this gains a liar nothing: a view must be one that the client can have drawn; it is no older
  * than the measured round trip (the least of a window, which a stall does not raise), the real wait
  * and the delay that the client announces all the time, and that one moves no faster than an honest
- * client's; and views only go forward. */
+ * client's; and views only go forward. Nor does standing still help: a client that has told of a
+ * snapshot does not draw as if it had not come, and where nothing newer came to be told of, what
+ * stands frozen on the screen grows too old all the same. */
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
+#include "shared/move/arb_move.h"
 
 #include <string.h>
 
@@ -140,6 +143,8 @@ static void follow_delay(struct match *match, uint16_t slot, uint16_t announced,
 void views_packet(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
                   arb_tick now)
 {
+    struct view_track *track = &match->seats[slot].views;
+    track->told = track->newest_acked;
     if (packet->has_ack) {
         measure_round_trip(match, slot, now);
     }
@@ -197,6 +202,31 @@ static arb_fine oldest_allowed(const struct match *match, arb_fine consumed)
     return consumed - ARB_FINE_TICK - fine_of_ms(match, match->config.lagcomp.max_rewind_ms);
 }
 
+/* The time that others are drawn at: past the newest snapshot they are carried on for a while and
+ * then stand, however far the view's own time goes on. */
+static arb_fine shown_at(const struct match *match, const struct arb_view *view)
+{
+    arb_fine at = arb_view_at(view);
+    uint32_t cap = arb_move_extrapolation_cap((uint32_t)match->config.snapshot_interval_ticks);
+    return view->from_tick < view->to_tick ? at : lesser(at, fine(view->from_tick + cap));
+}
+
+static bool is_too_old(const struct match *match, const struct arb_view *view, arb_fine consumed)
+{
+    return shown_at(match, view) < oldest_allowed(match, consumed);
+}
+
+/* Whether these frames leave out a snapshot that the client had told of before it made the input:
+ * inputs come here once, with the first packet that has them, so whatever came in a packet before
+ * was sent when this input was not made yet. What it drew then may be a frame of its own older. */
+static bool is_forgetful(const struct match *match, uint16_t slot, const struct arb_held *held)
+{
+    const struct replicate_sent *told =
+        replicate_sent(match->replicate, slot, match->seats[slot].views.told);
+    arb_fine frame = fine_of_ms(match, match->config.lagcomp.view_tolerance_ms);
+    return told != NULL && fine(told->tick) > fine(held->frames[held->count - 1].tick) + frame;
+}
+
 static struct permitted expected(const struct match *match, const struct view_track *track,
                                  const struct claim *claim, arb_fine delay)
 {
@@ -232,13 +262,13 @@ static enum match_view_verdict judge(const struct match *match, uint16_t slot,
     struct arb_held held;
     struct arb_held_place place;
     if (replicate_held(match->replicate, slot, claim->view.held, &held) == 0 ||
-        !arb_held_place(&held, &claim->view, &place)) {
+        is_forgetful(match, slot, &held) || !arb_held_place(&held, &claim->view, &place)) {
         return MATCH_VIEW_NOT_SENT;
     }
     if (claim->at > claim->now) {
         return MATCH_VIEW_FUTURE;
     }
-    if (claim->at < oldest_allowed(match, claim->consumed) ||
+    if (is_too_old(match, &claim->view, claim->consumed) ||
         !is_remembered(match, claim, &held.frames[place.from])) {
         return MATCH_VIEW_TOO_OLD;
     }
@@ -254,8 +284,9 @@ static enum match_view_verdict judge(const struct match *match, uint16_t slot,
 }
 
 /* The view of the frames that the client holds whose time is nearest to `at`; present when it holds
- * none. */
-static struct arb_view nearest_drawable(const struct match *match, uint16_t slot, arb_fine at)
+ * none, or nothing young enough. */
+static struct arb_view nearest_drawable(const struct match *match, uint16_t slot, arb_fine at,
+                                        arb_fine consumed)
 {
     struct arb_held held;
     struct arb_view view = present_view;
@@ -264,7 +295,7 @@ static struct arb_view nearest_drawable(const struct match *match, uint16_t slot
     if (held.count > 0) {
         arb_held_find(&held, greater(at, fine(held.frames[0].tick)), &view);
     }
-    return view;
+    return is_too_old(match, &view, consumed) ? present_view : view;
 }
 
 static struct arb_view replaced(const struct match *match, uint16_t slot, const struct claim *claim,
@@ -282,7 +313,7 @@ static struct arb_view replaced(const struct match *match, uint16_t slot, const 
     arb_fine at = clamp(claim->at, permitted.low, permitted.high);
     at = greater(at, oldest_allowed(match, claim->consumed));
     at = lesser(greater(at, track->newest_at), claim->now);
-    return nearest_drawable(match, slot, at);
+    return nearest_drawable(match, slot, at, claim->consumed);
 }
 
 enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct arb_input *input,
@@ -370,7 +401,8 @@ static struct arb_view moved_on(const struct match *match, uint16_t slot,
     arb_fine passed = repeated ? fine(match->world.players[slot].hold_ticks) : 0;
     arb_fine at = arb_view_at(view);
     arb_fine wanted = greater(at + passed, oldest_allowed(match, fine(now)));
-    return wanted == at ? *view : nearest_drawable(match, slot, lesser(wanted, fine(now)));
+    bool stays = wanted == at && !is_too_old(match, view, fine(now));
+    return stays ? *view : nearest_drawable(match, slot, lesser(wanted, fine(now)), fine(now));
 }
 
 static void find_past(struct match *match, uint16_t slot, const struct arb_view *view,
