@@ -18,11 +18,15 @@ static arb_fine fine_of(arb_tick tick)
 
 /* ---- ends ---- */
 
-static arb_fine impact_of(const struct arbiter_client *client, const struct arb_published *state)
+/* Actions come again: after 2^16 inputs, and with the next player in the slot. What ended before
+ * `start` was another one. */
+static arb_fine impact_of(const struct arbiter_client *client, const struct arb_published *state,
+                          arb_fine start)
 {
     for (uint32_t i = 0; i < ARB_CLIENT_IMPACTS; i++) {
         const struct arb_impact *impact = &client->projectiles.impacts[i];
-        if (impact->at != 0 && impact->slot + 1 == state->q[ARB_PROJECTILE_OWNER] &&
+        if (impact->at != 0 && impact->at >= start &&
+            impact->slot + 1 == state->q[ARB_PROJECTILE_OWNER] &&
             impact->action == state->q[ARB_PROJECTILE_ACTION] &&
             impact->pellet == state->q[ARB_PROJECTILE_PELLET]) {
             return impact->at;
@@ -46,7 +50,7 @@ bool arb_client_projectile_ended(const struct arbiter_client *client,
                                  const struct arb_published *state, arb_tick tick, arb_fine at)
 {
     struct arb_path path = arb_published_path(kind_of(client), state, tick);
-    return at >= impact_of(client, state) ||
+    return at >= impact_of(client, state, path.start) ||
            at >= flight_end(client, &path, state->q[ARB_PROJECTILE_WEAPON]);
 }
 
@@ -151,7 +155,8 @@ void arb_client_projectiles_impact(struct arbiter_client *client, uint16_t slot,
     *impact = (struct arb_impact){slot, action, pellet, at};
     for (uint32_t i = 0; i < ARB_CLIENT_PROJECTILES; i++) {
         struct arb_shadow *shadow = &projectiles->shadows[i];
-        if (shadow->stage == ARB_SHADOW_PREDICTED && impact_of(client, &shadow->state) == at) {
+        if (shadow->stage == ARB_SHADOW_PREDICTED &&
+            impact_of(client, &shadow->state, shadow->path.start) == at) {
             confirm(client, shadow);
         }
     }
@@ -240,7 +245,8 @@ void arb_client_projectiles_draw(struct arbiter_client *client, const struct arb
         if (!goes_on(client, shadow, place)) {
             shadow->stage = ARB_SHADOW_FREE;
         } else if (shadow->stage != ARB_SHADOW_HANDED && place->at >= shadow->path.start &&
-                   place->at < shadow->end && place->at < impact_of(client, &shadow->state)) {
+                   place->at < shadow->end &&
+                   place->at < impact_of(client, &shadow->state, shadow->path.start)) {
             arb_client_draw_shadow(
                 client, kind_of(client), &shadow->state,
                 arb_path_at(&shadow->path, client->match.welcome.tick_rate, place->at),

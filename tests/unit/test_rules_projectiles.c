@@ -101,6 +101,25 @@ Test(rules_projectiles, one_flies_until_it_touches_somebody, .fini = close_stage
     cr_assert_eq(stage_event(&stage, ARB_EVENT_HIT, 0)->hit.victim_slot, 1);
 }
 
+/* No input came; those that were made for these ticks would have had these sequences. */
+Test(rules_projectiles, held_fire_of_missing_inputs_has_their_actions, .fini = close_stage)
+{
+    open_with("", 2, NULL);
+    two(35, 20);
+    struct world_player *player = &stage.world.players[0];
+    player->last.sequence = 65534;
+    for (uint32_t i = 0; i < 3; i++) {
+        player->hold_ticks = 1 + 6 * i;
+        struct rules_shot shot = shot_of(0, (struct arb_vec2){5, 20}, 0, 0);
+        shot.sequence = 0;
+        stage_tick(&stage, &shot, 1, NULL, 0);
+        int32_t published[ARB_KIND_FIELDS_MAX];
+        arena_publish_projectile(&stage.context, stage_entity(&stage, ARB_ARENA_PROJECTILE, i),
+                                 published);
+        cr_expect_eq(published[ARB_PROJECTILE_ACTION], (int32_t)(65535 + 6 * i) & 0xFFFF);
+    }
+}
+
 /* The shooter saw it stand there; it has gone since. With a young view the shot misses. */
 Test(rules_projectiles, one_hits_in_the_past_who_has_left_since, .fini = close_stage)
 {
