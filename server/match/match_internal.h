@@ -34,6 +34,8 @@ struct view_track {
     arb_fine delay;      /* what is believed of it */
     arb_tick delay_tick; /* S[tick] of the newest packet; 0: nothing was announced yet */
     arb_fine newest_at;  /* time of the newest view that was applied */
+    arb_fine age;        /* of views when their inputs are consumed, as far as it is believed */
+    arb_tick age_tick;   /* S[tick] of the newest claim; 0: none yet */
 };
 
 /* The past that a shot meets. */

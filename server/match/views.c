@@ -7,9 +7,10 @@
  * Why this gains a liar nothing: a view must be one that the client can have drawn; it is no older
  * than the measured round trip (the least of a window, which a stall does not raise), the real wait
  * and the delay that the client announces all the time, and that one moves no faster than an honest
- * client's; and views only go forward. Nor does standing still help: a client that has told of a
- * snapshot does not draw as if it had not come, and where nothing newer came to be told of, what
- * stands frozen on the screen grows too old all the same. */
+ * client's, nor does the age of its views when they are consumed; and views only go forward. Nor
+ * does standing still help: a client that has told of a snapshot does not draw as if it had not
+ * come, and where nothing newer came to be told of, what stands frozen on the screen grows too old
+ * all the same. */
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
@@ -121,6 +122,13 @@ static void measure_round_trip(struct match *match, uint16_t slot, arb_tick now)
     track->round_trip[track->round_trips++ % VIEW_WINDOW] = fine(now - sent->tick);
 }
 
+/* By how much a delay of an honest client may have changed since then. */
+static arb_fine most_change(const struct match *match, arb_tick since, arb_tick now)
+{
+    arb_tick pause = (arb_tick)(DELAY_PAUSE_S * match->config.tick_rate);
+    return fine(now - since < pause ? now - since : pause) * DELAY_PERCENT / 100;
+}
+
 /* What is believed goes towards what is announced as fast as an honest client's delay may. */
 static void follow_delay(struct match *match, uint16_t slot, uint16_t announced, arb_tick now)
 {
@@ -133,9 +141,7 @@ static void follow_delay(struct match *match, uint16_t slot, uint16_t announced,
         track->delay_tick = announced > 0 ? now : 0; /* 0: it draws nothing yet */
         return;
     }
-    arb_tick pause = (arb_tick)(DELAY_PAUSE_S * match->config.tick_rate);
-    arb_tick passed = now - track->delay_tick < pause ? now - track->delay_tick : pause;
-    arb_fine step = fine(passed) * DELAY_PERCENT / 100;
+    arb_fine step = most_change(match, track->delay_tick, now);
     track->delay = clamp(asked, track->delay - step, track->delay + step);
     track->delay_tick = now;
 }
@@ -255,6 +261,34 @@ static bool is_remembered(const struct match *match, const struct claim *claim,
     return rewind_frame(match->rewind, later < newest ? later : newest) != NULL;
 }
 
+/* However packets are held up, lost or sent ahead: the clocks of inputs and of drawing both run on
+ * evenly, so views are of about one age when their inputs are consumed. A client that chooses how
+ * early its inputs come does not choose with each of them how old its view is. */
+static struct permitted steady(const struct match *match, const struct view_track *track,
+                               const struct claim *claim)
+{
+    if (claim->wait < 0 || track->age_tick == 0) {
+        return (struct permitted){INT64_MIN, INT64_MAX};
+    }
+    arb_fine middle = claim->consumed - track->age;
+    arb_fine most = fine_of_ms(match, match->config.lagcomp.view_tolerance_ms) +
+                    most_change(match, track->age_tick, (arb_tick)(claim->now / ARB_FINE_TICK));
+    return (struct permitted){middle - most, middle + most};
+}
+
+static void follow_age(const struct match *match, struct view_track *track,
+                       const struct claim *claim)
+{
+    arb_fine age = claim->consumed - claim->at;
+    arb_tick now = (arb_tick)(claim->now / ARB_FINE_TICK);
+    if (track->age_tick != 0) {
+        arb_fine step = most_change(match, track->age_tick, now);
+        age = clamp(age, track->age - step, track->age + step);
+    }
+    track->age = age;
+    track->age_tick = now;
+}
+
 static enum match_view_verdict judge(const struct match *match, uint16_t slot,
                                      const struct claim *claim)
 {
@@ -276,7 +310,8 @@ static enum match_view_verdict judge(const struct match *match, uint16_t slot,
         return MATCH_VIEW_BACKWARD;
     }
     if (is_within(claim->at, expected(match, track, claim, track->delay))) {
-        return MATCH_VIEW_HONOURED;
+        return is_within(claim->at, steady(match, track, claim)) ? MATCH_VIEW_HONOURED
+                                                                 : MATCH_VIEW_RATE;
     }
     return is_within(claim->at, expected(match, track, claim, track->announced))
                ? MATCH_VIEW_RATE
@@ -309,8 +344,10 @@ static struct arb_view replaced(const struct match *match, uint16_t slot, const 
         verdict == MATCH_VIEW_FUTURE) {
         return present_view;
     }
+    struct permitted even = steady(match, track, claim);
     struct permitted permitted = expected(match, track, claim, track->delay);
-    arb_fine at = clamp(claim->at, permitted.low, permitted.high);
+    arb_fine at = clamp(claim->at, even.low, even.high);
+    at = clamp(at, permitted.low, permitted.high);
     at = greater(at, oldest_allowed(match, claim->consumed));
     at = lesser(greater(at, track->newest_at), claim->now);
     return nearest_drawable(match, slot, at, claim->consumed);
@@ -336,6 +373,9 @@ enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct a
                           .consumed = wait > 0 ? fine(input->target_tick) : fine(now),
                           .wait = wait};
     enum match_view_verdict verdict = judge(match, slot, &claim);
+    if (wait >= 0 && (verdict == MATCH_VIEW_HONOURED || verdict == MATCH_VIEW_RATE)) {
+        follow_age(match, track, &claim);
+    }
     if (verdict != MATCH_VIEW_HONOURED) {
         input->view = replaced(match, slot, &claim, verdict);
     }

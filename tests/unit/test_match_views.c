@@ -525,6 +525,35 @@ Test(match_views, stalls_and_bursts_win_no_older_view)
     cr_expect_lt(rewound(), 10 + 6 + 2, "%f", (double)rewound());
 }
 
+/* Its inputs come in bursts far ahead, as if their line held most of them up: then each first one
+ * might be of a view that is as much older, or of the true one, as it likes. */
+Test(match_views, inputs_sent_ahead_win_no_choice_of_ages)
+{
+    enum { AHEAD = 26, ROUNDS = 8 };
+    client.up = client.down = 1;
+    open_live();
+    warm_up(60);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct arb_held held = held_then();
+        struct arb_input *first = say_input(ARB_BUTTON_FIRE);
+        if (round == ROUNDS - 1) {
+            arb_held_find(&held, drawn_at() - 22 * (arb_fine)ARB_FINE_TICK, &first->view);
+        }
+        for (uint32_t i = 1; i < AHEAD; i++) {
+            add_input(&queue[queued - 1].inputs, ++client.sequence,
+                      match_tick(match) + client.wait + i);
+        }
+        run_tick();
+        run_tick();
+        cr_expect_lt(rewound(), 6 + 6 + 4 + 1, "%d: %f", round, (double)rewound());
+        for (uint32_t i = 2; i < AHEAD; i++) {
+            run_tick();
+        }
+    }
+    cr_expect_eq(claims(MATCH_VIEW_HONOURED), ROUNDS - 1);
+    cr_expect_eq(claims(MATCH_VIEW_RATE), 1);
+}
+
 /* Round trip 40 ms, claimed 600 ms old, from before the target took cover. */
 Test(match_views, a_view_of_600_ms_ago_is_not_honoured_at_40_ms)
 {
