@@ -55,6 +55,13 @@ static void note_lead(struct input_buffer *buffer, int64_t lead)
     }
 }
 
+/* What is later than the buffer is long does nothing any more, so nothing is worked out for it: a
+ * client may send thousands of such in a tick. */
+static bool is_of_use(const struct match *match, const struct arb_input *input, arb_tick now)
+{
+    return input->target_tick + (arb_tick)match->config.input_buffer_ticks >= now;
+}
+
 void inputs_add_late(struct match *match, uint16_t slot, const struct input_entry *entry,
                      arb_tick now)
 {
@@ -72,7 +79,7 @@ void inputs_add_late(struct match *match, uint16_t slot, const struct input_entr
         player->starved_ticks++;
     }
     seat->buffer.late_sequence = input->sequence;
-    if (now - input->target_tick <= (arb_tick)match->config.input_buffer_ticks) {
+    if (is_of_use(match, input, now)) {
         if (within_match(match, input->target_tick)) count_edges(&seat->counts, input->edges);
         if (entry->control == player->control) {
             carry_presses(match, slot, entry);
@@ -104,7 +111,9 @@ void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packe
         buffer->newest_target = input->target_tick;
         note_lead(buffer, (int64_t)(input->target_tick - now));
         struct input_entry entry = {.input = *input, .control = control, .claimed = input->view};
-        entry.verdict = (uint8_t)views_judge(match, slot, &entry.input, now);
+        if (is_of_use(match, input, now)) {
+            entry.verdict = (uint8_t)views_judge(match, slot, &entry.input, now);
+        }
         if (input->target_tick < now) {
             inputs_add_late(match, slot, &entry, now);
             continue;

@@ -27,7 +27,7 @@ enum match_view_verdict {
 };
 
 struct match_view_counts {
-    uint64_t claims[MATCH_VIEW_VERDICTS]; /* inputs with fire, by verdict */
+    uint64_t claims[MATCH_VIEW_VERDICTS]; /* inputs with fire that may still shoot, by verdict */
     uint64_t late;                        /* of them, those that came after their tick */
     uint64_t shots;                       /* that left */
     uint64_t unseen; /* characters that shots would have met, but the client did not hold */

@@ -734,6 +734,28 @@ Test(match_views, a_late_press_keeps_its_own_view_and_grows_older_while_it_waits
     cr_expect(is_drawable(&shot_ray.view));
 }
 
+/* It can shoot no more: nothing is judged, whatever a client sends of it. */
+Test(match_views, what_is_later_than_the_buffer_is_long_claims_nothing)
+{
+    open_live();
+    warm_up(60);
+    for (int i = 0; i < 80; i++) {
+        run_tick();
+    }
+    arb_tick now = match_tick(match);
+    arb_tick oldest = now - (arb_tick)config.input_buffer_ticks;
+    for (int i = 0; i < 20; i++) {
+        say_input(ARB_BUTTON_FIRE)->target_tick = oldest - 20 + (arb_tick)i;
+    }
+    say_input(ARB_BUTTON_FIRE)->target_tick = oldest;
+    run_tick();
+    struct arb_counts counts;
+    match_get_counts(match, 0, &counts);
+    cr_expect_eq(counts.inputs_late, 21);
+    cr_expect_eq(match_view_counts(match, 0).late, 1);
+    cr_expect_eq(claims(MATCH_VIEW_HONOURED) + not_honoured(), 1);
+}
+
 /* ---- the shot itself ---- */
 
 /* Two players 4 m apart; the second walks across the first one's line of fire. */
