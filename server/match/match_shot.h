@@ -60,7 +60,7 @@ struct match_shot {
     uint16_t slot;
     char name[ARB_NAME_BYTES]; /* of the player */
     struct arb_key shooter;
-    arb_sequence sequence; /* of the input; 0: held or carried over */
+    arb_sequence sequence; /* of the input it left with; 0: held, none came */
     uint8_t weapon;
     struct arb_view claimed, applied;
     const char *verdict; /* static: "honoured", or why the claimed view is not the applied one */
