@@ -233,10 +233,11 @@ void sim_command_print(const struct sim_command *command, FILE *out)
 /* ---- one run ---- */
 
 /* What the seed decides of the match, unless --set does: where the ticks begin (near the places
- * where 16, 31 and 32 bits end), and whether rounds are short. */
+ * where 16, 31 and 32 bits end), whether rounds are short, and how little of it is replicated. */
+enum { CHOICES_MAX = 16 };
 struct choices {
-    char texts[8][64];
-    const char *sets[8 + SIM_SETS_MAX];
+    char texts[CHOICES_MAX][64];
+    const char *sets[CHOICES_MAX + SIM_SETS_MAX];
     uint32_t count;
 };
 
@@ -245,6 +246,27 @@ static void choose(struct choices *choices, const char *path, uint64_t value)
     char *text = choices->texts[choices->count];
     snprintf(text, sizeof choices->texts[0], "%s=%" PRIu64, path, value);
     choices->sets[choices->count++] = text;
+}
+
+/* In every second match: snapshots rarely or with each tick, a budget that does not hold what is in
+ * view, far entities at a lower rate, enemies behind walls not told. */
+static void choose_replication(struct choices *choices, uint64_t seed)
+{
+    enum { STREAM_REPLICATION = 702 };
+    struct arb_rng rng;
+    arb_rng_seed(&rng, seed, STREAM_REPLICATION);
+    if (arb_rng_below(&rng, 2) == 0) return;
+    uint32_t interval = 1 + arb_rng_below(&rng, 4);
+    uint32_t budget = 4096 + arb_rng_below(&rng, 8000);
+    uint32_t far_m = 5 + arb_rng_below(&rng, 30), far_every = 2 + arb_rng_below(&rng, 3);
+    choose(choices, "snapshot.interval_ticks", interval);
+    if (arb_rng_below(&rng, 2) == 0) choose(choices, "snapshot.budget_bytes_per_s", budget);
+    if (arb_rng_below(&rng, 2) == 0) {
+        choose(choices, "snapshot.far_m", far_m);
+        choose(choices, "snapshot.far_every", far_every);
+    }
+    if (arb_rng_below(&rng, 2) == 0)
+        choices->sets[choices->count++] = "interest.line_of_sight=true";
 }
 
 static void choose_match(struct choices *choices, const struct sim_command *command)
@@ -267,6 +289,7 @@ static void choose_match(struct choices *choices, const struct sim_command *comm
     if (place == 1) choose(choices, "debug.first_tick", (UINT64_C(1) << 31) - before);
     if (place == 2) choose(choices, "debug.first_tick", (UINT64_C(1) << 32) - before);
     if (place == 3) choose(choices, "debug.first_tick", (page << 16) - before);
+    choose_replication(choices, command->seed);
     for (uint32_t i = 0; i < command->set_count; i++) {
         choices->sets[choices->count++] = command->sets[i];
     }
