@@ -67,7 +67,7 @@ static void stage_receive(struct match *match)
             /* The acknowledgements first: the views of its inputs are drawn from them. */
             if (message.inputs.has_ack) {
                 replicate_ack(match->replicate, slot, message.inputs.ack_snapshot,
-                              message.inputs.ack_mask);
+                              message.inputs.ack_mask, now);
             }
             views_packet(match, slot, &message.inputs, now);
             inputs_add(match, slot, &message.inputs, now);

@@ -16,8 +16,7 @@ static uint32_t chunk_head_bytes(void)
     return (uint32_t)size - 1;
 }
 
-/* Bytes that the longest own part, the own entity and the largest other one need: what a full
- * bucket must be able to carry, so that no entity waits for ever. */
+/* Bytes that the longest own part, the own entity and the largest other one need. */
 static size_t largest_need(const struct replicate_config *config)
 {
     uint32_t points =
@@ -25,22 +24,21 @@ static size_t largest_need(const struct replicate_config *config)
     return sizeof(struct arb_own) + 2 * (arb_entity_bits_max(config->schema, points) / 8 + 32);
 }
 
-/* An eighth of a second of budget: more would be a burst that queues build up from. */
-static int64_t bucket_depth(const struct replicate *replicate)
+/* What a full bucket holds at least, so that no entity waits for ever. */
+static uint32_t bucket_least(const struct replicate *replicate)
 {
     const struct replicate_config *config = &replicate->config;
     size_t need = largest_need(config);
     size_t chunks = need / config->chunk_payload_bytes + 2;
-    int64_t least = (int64_t)(need + REPLICATE_USEFUL_BYTES +
-                              chunks * (replicate->chunk_head_bytes + REPLICATE_OVERHEAD_BYTES));
-    int64_t depth = config->budget_bytes_per_s / 8;
-    return (depth > least ? depth : least) * (int64_t)config->tick_rate;
+    return (uint32_t)(need + REPLICATE_USEFUL_BYTES +
+                      chunks * (replicate->chunk_head_bytes + REPLICATE_OVERHEAD_BYTES));
 }
 
 struct replicate *replicate_create(struct arb_arena *arena, const struct replicate_config *config)
 {
     ARB_ASSERT(config->chunk_payload_bytes > 0);
     ARB_ASSERT(config->chunk_payload_bytes <= ARB_CHUNK_PAYLOAD_MAX);
+    ARB_ASSERT(config->entity_capacity <= UINT16_MAX);
     ARB_ASSERT(config->tick_rate > 0 && config->budget_bytes_per_s > 0);
     struct replicate *replicate = arb_arena_take(arena, sizeof *replicate);
     replicate->config = *config;
@@ -50,21 +48,17 @@ struct replicate *replicate_create(struct arb_arena *arena, const struct replica
         .tick_rate = config->tick_rate,
     };
     replicate->chunk_head_bytes = chunk_head_bytes();
-    replicate->depth = bucket_depth(replicate);
+    replicate->depth_least = bucket_least(replicate);
+    replicate_rate_create(replicate);
     replicate_delta_create(replicate, arena);
     replicate->stream_capacity = (size_t)ARB_CHUNKS_MAX * config->chunk_payload_bytes;
     replicate->stream = arb_arena_take(arena, replicate->stream_capacity + 8);
     replicate->message = arb_arena_take(arena, replicate->chunk_head_bytes +
                                                    (size_t)config->chunk_payload_bytes + 8);
-    replicate->heap = arb_arena_take_array(arena, config->entity_capacity, sizeof *replicate->heap);
-    replicate->bits = arb_arena_take_array(arena, config->entity_capacity, sizeof(uint32_t));
+    replicate_choice_create(replicate, arena);
     replicate->entries =
         arb_arena_take_array(arena, config->entity_capacity, sizeof *replicate->entries);
     replicate->enters = arb_arena_take_array(arena, config->entity_capacity, sizeof(uint32_t));
-    replicate->due =
-        arb_arena_take_array(arena, config->entity_capacity / 64 + 1, sizeof(uint64_t));
-    replicate->chosen =
-        arb_arena_take_array(arena, config->entity_capacity / 64 + 1, sizeof(uint64_t));
     replicate->clients =
         arb_arena_take_array(arena, config->client_capacity, sizeof *replicate->clients);
     for (uint32_t i = 0; i < config->client_capacity; i++) {
@@ -87,8 +81,9 @@ void replicate_reset(struct replicate *replicate, uint16_t client)
     struct replicate_state *state = state_of(replicate, client);
     struct replicate_track *tracks = state->tracks;
     memset(tracks, 0, replicate->config.entity_capacity * sizeof *tracks);
-    *state = (struct replicate_state){
-        .tracks = tracks, .entries = state->entries, .credit = replicate->depth};
+    *state = (struct replicate_state){.tracks = tracks, .entries = state->entries};
+    replicate_rate_reset(replicate, state);
+    state->credit = replicate_rate_depth(replicate, state);
 }
 
 /* ---- acknowledgements ---- */
@@ -122,9 +117,11 @@ static bool ack_one(struct replicate_state *state, uint64_t id)
     return true;
 }
 
-void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapshot, uint32_t mask)
+void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapshot, uint32_t mask,
+                   arb_tick now)
 {
     struct replicate_state *state = state_of(replicate, client);
+    uint32_t before = state->newest_acked;
     /* One ring ahead of zero, so that ids just after the start widen to something before it. */
     uint64_t bias = UINT64_C(1) << 16;
     uint64_t id = arb_widen16(snapshot, state->newest + bias);
@@ -134,19 +131,23 @@ void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapsh
         if ((mask >> i & 1) != 0) good = older > bias && ack_one(state, older - bias) && good;
     }
     if (!good) state->counts.bad_acks++;
+    if (state->newest_acked == before) return;
+    arb_tick sent = state->sent[state->newest_acked % REPLICATE_RING].tick;
+    replicate_rate_acked(replicate, state, now > sent ? (uint32_t)(now - sent) : 0, now);
 }
 
 /* ---- budget ---- */
 
 static void refill(const struct replicate *replicate, struct replicate_state *state, arb_tick tick)
 {
-    int64_t budget = replicate->config.budget_bytes_per_s;
+    int64_t budget = state->rate.bytes_per_s;
+    int64_t depth = replicate_rate_depth(replicate, state);
     if (state->started && tick > state->refilled) {
         arb_tick ticks = tick - state->refilled;
         arb_tick second = replicate->config.tick_rate;
         state->credit += budget * (int64_t)(ticks < second ? ticks : second);
     }
-    if (state->credit > replicate->depth) state->credit = replicate->depth;
+    if (state->credit > depth) state->credit = depth;
     state->refilled = tick;
     state->started = true;
 }
@@ -155,7 +156,7 @@ static void spend(const struct replicate *replicate, struct replicate_state *sta
 {
     int64_t rate = replicate->config.tick_rate;
     /* A long message (the welcome of a large map) silences the snapshots for a second at most. */
-    int64_t lowest = -(int64_t)replicate->config.budget_bytes_per_s * rate;
+    int64_t lowest = -(int64_t)state->rate.bytes_per_s * rate;
     state->credit -= (int64_t)(bytes + REPLICATE_OVERHEAD_BYTES) * rate;
     if (state->credit < lowest) state->credit = lowest;
 }
@@ -284,10 +285,13 @@ static void mark_carried(const struct replicate_job *job, bool whole)
         return;
     }
     if (job->base_id == 0) return;
-    for (uint32_t place = 0; place < job->count; place++) {
-        if (!replicate_bit(job->replicate->chosen, place)) continue;
-        uint32_t index = job->visible[place];
-        state->tracks[job->replicate->frame->entities[index].key.id].since = state->newest;
+    const struct replicate *replicate = job->replicate;
+    for (uint32_t word = 0; word < (job->count + 63) / 64; word++) {
+        for (uint64_t left = replicate->chosen[word]; left != 0; left &= left - 1) {
+            uint32_t place = word * 64 + (uint32_t)__builtin_ctzll(left);
+            uint32_t index = job->visible[place];
+            state->tracks[replicate->frame->entities[index].key.id].since = state->newest;
+        }
     }
 }
 
@@ -320,6 +324,8 @@ static void record(const struct replicate_job *job, const struct replicate_pass 
     add_traffic(&replicate->traffic, &pass->traffic, replicate->config.schema->kind_count);
 }
 
+enum { CROWD_PARTS = 4 }; /* more than a quarter waits */
+
 void replicate_send(struct replicate *replicate, const struct replicate_client *client,
                     const struct arb_frame *frame, arb_tick confirmed_tick, struct arb_vec2 eye,
                     const uint32_t *visible, uint32_t count, const struct match_port *port)
@@ -346,12 +352,19 @@ void replicate_send(struct replicate *replicate, const struct replicate_client *
     }
     replicate_find_due(&job);
     struct replicate_pass pass;
-    bool whole = replicate_encode(&job, replicate->due, true, replicate_one_datagram(&job), &pass);
     uint32_t deferred = 0;
-    if (!whole && !replicate_encode_chosen(&job, &pass, &deferred)) {
-        state->counts.held++;
-        return;
+    /* A crowd does not fit; what it costs to find out is better spent on choosing. */
+    bool whole = !state->is_crowded &&
+                 replicate_encode_whole(&job, replicate->due, replicate_one_datagram(&job), &pass);
+    if (!whole) {
+        if (job.capacity < replicate->config.chunk_payload_bytes) state->rate.is_short = true;
+        if (!replicate_encode_chosen(&job, &pass, &deferred)) {
+            state->counts.held++;
+            return;
+        }
+        whole = deferred == 0;
     }
+    state->is_crowded = deferred > count / CROWD_PARTS;
     state->counts.deferred += deferred;
     record(&job, &pass, whole);
     put_chunks(&job, confirmed_tick, pass.bytes, port);

@@ -28,11 +28,11 @@ struct replicate_config {
     uint32_t tick_rate;
     uint32_t interval_ticks; /* every frame that is sent has a tick that is a multiple of it */
     uint32_t chunk_payload_bytes;
-    uint32_t budget_bytes_per_s;
-    uint32_t entity_capacity; /* entities of a frame, and bound of their ids */
-    uint32_t point_capacity;  /* body points of a frame */
-    float far_m;              /* what is farther from the eye comes less often; 0: nothing is */
-    uint32_t far_every;       /* namely with every so many-th snapshot */
+    uint32_t budget_bytes_per_s; /* the most; less while a path does not carry it */
+    uint32_t entity_capacity;    /* entities of a frame, and bound of their ids */
+    uint32_t point_capacity;     /* body points of a frame */
+    float far_m;                 /* what is farther from the eye comes less often; 0: nothing is */
+    uint32_t far_every;          /* namely with every so many-th snapshot */
 };
 
 enum { REPLICATE_RING = ARB_HELD_FRAMES }; /* sent snapshots that are remembered per client */
@@ -56,6 +56,8 @@ struct replicate_counts {
     uint64_t held;     /* snapshots not sent because the budget left no useful room */
     uint64_t slowed;   /* not sent because the client acknowledges nothing of use */
     uint64_t bad_acks; /* of snapshots never sent */
+    uint64_t reduced;  /* times that the working rate went down */
+    uint32_t rate_bytes_per_s; /* the working rate now: what the path of this client carries */
 };
 
 /* What the streams of all clients consisted of since the start. */
@@ -87,8 +89,11 @@ struct replicate *replicate_create(struct arb_arena *arena, const struct replica
 
 /* A new session in that place: ids go on from a fresh start, nothing acknowledged. */
 void replicate_reset(struct replicate *replicate, uint16_t client);
-/* From an input packet: newest committed snapshot and mask. */
-void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapshot, uint32_t mask);
+/* From an input packet: newest committed snapshot and mask. `now`: the newest tick that was
+ * published when the packet was there; from its distance to the snapshot's the working rate of
+ * this client follows. */
+void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapshot, uint32_t mask,
+                   arb_tick now);
 
 /* Encodes and puts one snapshot of `frame`, rewind's newest; `visible` are indices into
  * frame->entities, ascending. It takes one datagram, more only for one entity that is larger alone.

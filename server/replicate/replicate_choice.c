@@ -1,43 +1,58 @@
 /* Which entities go first when not all fit (spec/replication.md "Snapshots"): weight times
- * snapshots waited. What did not fit keeps its waiting, so its priority rises above every other in
- * the end and none starves. Without a baseline nothing waits: the client then sees what matters
- * most, the same with each snapshot, until it has acknowledged one. */
+ * snapshots waited. What did not fit keeps its waiting, so its rank rises above every other in the
+ * end and none starves. Without a baseline nothing waits: the client then sees what matters most,
+ * the same with each snapshot, until it has acknowledged one.
+ *
+ * A crowd of a thousand around each of a thousand clients is where this counts, so it is linear:
+ * ranks are small numbers, so that a chain of places per rank orders them, and what an entity costs
+ * is asked only until the datagram is full. */
 #include "server/replicate/replicate_internal.h"
 
 #include "shared/base/arb_assert.h"
 
 #include <string.h>
 
-/* Nearer is more often. Things that somebody steers count more than things that lie there. */
-static const struct {
-    float within_m;
-    uint32_t steered, lying;
-} weight_rows[] = {
-    {8.0F, REPLICATE_WEIGHT_MAX, 5},
-    {16.0F, 6, 3},
-    {32.0F, 3, 2},
+enum {
+    RANK_OWN = 255,
+    /* Below: those that are overdue, by how long. Then the product of weight and waiting. */
+    RANK_OVERDUE = REPLICATE_WEIGHT_MAX * REPLICATE_STARVING_SNAPSHOTS,
+    RANKS = 256,
+    NOBODY = UINT16_MAX, /* ends a chain; there are fewer places */
 };
 
-static float distance_squared(const struct replicate_job *job, uint32_t place)
+void replicate_choice_create(struct replicate *replicate, struct arb_arena *arena)
 {
-    const struct replicate_spot *spot = &job->replicate->spots[job->visible[place]];
-    float dx = spot->x - job->eye.x;
-    float dy = spot->y - job->eye.y;
+    uint32_t entities = replicate->config.entity_capacity;
+    replicate->state_ticks = arb_arena_take_array(arena, entities, sizeof *replicate->state_ticks);
+    replicate->base_places = arb_arena_take_array(arena, entities, sizeof *replicate->base_places);
+    replicate->gone = arb_arena_take_array(arena, entities, sizeof *replicate->gone);
+    replicate->leaving = arb_arena_take_array(arena, entities, sizeof *replicate->leaving);
+    replicate->behind = arb_arena_take_array(arena, entities, sizeof *replicate->behind);
+    replicate->due = arb_arena_take_array(arena, entities / 64 + 1, sizeof *replicate->due);
+    replicate->chosen = arb_arena_take_array(arena, entities / 64 + 1, sizeof *replicate->chosen);
+}
+
+/* Nearer is more often: within 8, 16 and 32 m. Things that somebody steers count more than things
+ * that lie there. By the square of the distance in steps of 64 m^2, so that no branch is needed:
+ * how far somebody is from somebody else is as random as it can be. */
+enum { RINGS = 17, RINGS_ROW = 32 };
+#define RING_M2 64.0F
+static const uint8_t ring_weights[2][RINGS_ROW] = {
+    {5, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1}, /* lying */
+    {REPLICATE_WEIGHT_MAX, 6, 6, 6, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 1},
+};
+
+static inline float distance_squared(const struct replicate_spot *spot, struct arb_vec2 eye)
+{
+    float dx = spot->x - eye.x;
+    float dy = spot->y - eye.y;
     return dx * dx + dy * dy;
 }
 
-static uint32_t weight_of(const struct replicate_job *job, uint32_t place)
+static inline uint32_t weight_of(const struct replicate_spot *spot, struct arb_vec2 eye)
 {
-    const struct replicate *replicate = job->replicate;
-    uint8_t kind = (uint8_t)replicate->spots[job->visible[place]].kind;
-    bool steered = replicate->config.schema->kinds[kind].owner >= 0;
-    float distance = distance_squared(job, place);
-    for (size_t i = 0; i < sizeof weight_rows / sizeof weight_rows[0]; i++) {
-        if (distance <= weight_rows[i].within_m * weight_rows[i].within_m) {
-            return steered ? weight_rows[i].steered : weight_rows[i].lying;
-        }
-    }
-    return 1;
+    uint32_t ring = (uint32_t)(int32_t)(distance_squared(spot, eye) * (1.0F / RING_M2));
+    return ring_weights[spot->is_steered][ring < RINGS ? ring : RINGS - 1];
 }
 
 /* ---- rates by distance ---- */
@@ -50,14 +65,15 @@ static void set_all(uint64_t *set, uint32_t count)
 /* The turns of a client's far entities are spread over its snapshots by their ids. */
 void replicate_find_due(const struct replicate_job *job)
 {
-    const struct replicate *replicate = job->replicate;
+    struct replicate *replicate = job->replicate;
     float far = replicate->config.far_m * replicate->config.far_m;
     uint32_t every = replicate->config.far_every;
     uint32_t id = job->state->newest + 1;
     set_all(replicate->due, job->count);
-    if (!(far > 0.0F) || every < 2) return;
+    replicate->all_due = !(far > 0.0F) || every < 2;
+    if (replicate->all_due) return;
     for (uint32_t place = 0; place < job->count; place++) {
-        if (distance_squared(job, place) <= far) continue;
+        if (distance_squared(&replicate->spots[job->visible[place]], job->eye) <= far) continue;
         struct arb_key key = replicate->frame->entities[job->visible[place]].key;
         if ((id + key.id) % every == 0 || arb_key_equal(key, job->head.controlled)) continue;
         replicate->due[place / 64] &= ~(UINT64_C(1) << (place % 64));
@@ -66,161 +82,203 @@ void replicate_find_due(const struct replicate_job *job)
 
 /* ---- how long each has waited ---- */
 
-/* Snapshots since the entity was last carried, or since it is in view; renews the track. */
-static uint32_t waited(const struct replicate_job *job, uint32_t place)
+/* Snapshots since the entity was last carried, or since it is in view; renews the track. `id` is
+ * this snapshot's, `whole` that of the last which carried all and touched no track. */
+static inline uint32_t waited(struct replicate_track *track, struct arb_key key, uint32_t id,
+                              uint32_t whole)
 {
-    struct arb_key key = job->replicate->frame->entities[job->visible[place]].key;
-    struct replicate_track *track = &job->state->tracks[key.id];
-    uint32_t id = job->state->newest + 1;
     /* Seen for this id already when the snapshot was held back before. */
-    bool known =
-        track->generation == key.generation && (track->seen == id || track->seen + 1 == id);
-    if (!known) {
+    if (track->generation != key.generation || id - track->seen > 1) {
         track->since = id - 1;
         track->generation = key.generation;
     }
     track->seen = id;
-    /* Snapshots that carried all touch no track. */
-    uint32_t since = track->since > job->state->whole ? track->since : job->state->whole;
-    return id - since;
+    return id - (track->since > whole ? track->since : whole);
 }
 
-/* What an entity is to this snapshot besides what it costs. */
-struct claim {
-    uint32_t place;
-    uint32_t wait; /* snapshots */
-    uint32_t age;  /* snapshots, of the state that the baseline has; 0: it has none */
-};
-
-/* Must go first, whatever it is and where. */
-static bool is_overdue(const struct replicate_job *job, const struct claim *claim)
+static inline uint32_t lesser(uint32_t a, uint32_t b)
 {
-    /* What carried it since then was lost, or this baseline lacks it. */
-    bool lost = claim->age >= REPLICATE_OLD_SNAPSHOTS &&
-                claim->wait > job->state->newest + 1 - job->base_id;
-    return claim->wait >= REPLICATE_STARVING_SNAPSHOTS || lost;
+    return a < b ? a : b;
 }
 
-/* Those that are overdue are above UINT32_MAX / 2. */
-static uint32_t priority_of(const struct replicate_job *job, const struct claim *claim)
+static inline bool is_overdue(uint32_t rank)
 {
-    const struct arb_frame *frame = job->replicate->frame;
-    struct arb_key key = frame->entities[job->visible[claim->place]].key;
-    if (arb_key_equal(key, job->head.controlled)) return UINT32_MAX;
-    if (job->base_id == 0) return weight_of(job, claim->place);
-    const uint32_t most = UINT32_MAX / (4 * REPLICATE_WEIGHT_MAX);
-    uint32_t wait = claim->wait < most ? claim->wait : most;
-    if (is_overdue(job, claim)) {
-        return UINT32_MAX / 2 + (wait > claim->age ? wait : claim->age);
-    }
-    return weight_of(job, claim->place) * wait;
+    return rank > RANK_OVERDUE && rank < RANK_OWN;
 }
 
-static bool is_starving(uint32_t priority)
-{
-    return priority > UINT32_MAX / 2 && priority < UINT32_MAX;
-}
+/* ---- ranks and the order by them ---- */
 
-/* ---- a heap with the highest priority first, ties by place (= by key) ---- */
-
-static bool before(const struct replicate_candidate *a, const struct replicate_candidate *b)
-{
-    return a->priority > b->priority || (a->priority == b->priority && a->place < b->place);
-}
-
-static void sift_down(struct replicate_candidate *heap, uint32_t count, uint32_t at)
-{
-    struct replicate_candidate moving = heap[at];
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= count) break;
-        if (child + 1 < count && before(&heap[child + 1], &heap[child])) child++;
-        if (!before(&heap[child], &moving)) break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = moving;
-}
-
-static struct replicate_candidate pop(struct replicate_candidate *heap, uint32_t *count)
-{
-    struct replicate_candidate top = heap[0];
-    heap[0] = heap[--*count];
-    if (*count > 0) sift_down(heap, *count, 0);
-    return top;
-}
-
-static void choose_place(uint64_t *set, uint32_t place)
+static inline void choose_place(uint64_t *set, uint32_t place)
 {
     set[place / 64] |= UINT64_C(1) << (place % 64);
 }
 
-/* What the place would cost: the update of an entity that the baseline has (`old`), else its enter.
- */
-static uint32_t cost_of(const struct replicate_job *job, uint32_t index,
-                        const struct arb_held_entry *old)
+/* The update of an entity that the baseline has, else its enter. */
+static uint32_t cost_of(const struct replicate_job *job, uint32_t place)
 {
     struct replicate *replicate = job->replicate;
-    if (old != NULL) return replicate_update(replicate, index, job->base_ticks + old->age)->bits;
+    uint32_t index = job->visible[place];
+    uint32_t ticks = replicate->state_ticks[place];
+    if (ticks > 0) return replicate_update(replicate, index, ticks)->bits;
     const uint32_t *first_bit = &replicate->records.first_bit[index];
     return first_bit[1] - first_bit[0] + ARB_DELTA_ENTER_BITS_MAX;
 }
 
-static void list_place(const struct replicate_job *job, uint32_t place,
-                       const struct arb_held_entry *old, uint32_t *count)
+/* What the ranks of one snapshot have in common, in registers. */
+struct ranking {
+    struct arb_vec2 eye;
+    uint32_t id, whole, base_lag; /* snapshot ids; since the baseline */
+    uint32_t own;                 /* key order */
+    uint32_t old_ticks;
+    const uint8_t *age_of_ticks;
+    bool has_base;
+};
+
+/* `ticks` since the state that the baseline has; 0: it has none. Overdue is who must go first,
+ * whatever it is and where: it waited too long; or its state is old, and what carried it since then
+ * was lost, or this baseline lacks it. */
+static inline uint32_t rank_of(const struct ranking *ranking, const struct replicate_spot *spot,
+                               struct replicate_track *tracks, uint32_t ticks, bool is_due)
 {
-    struct replicate *replicate = job->replicate;
-    struct claim claim = {.place = place};
-    if (job->base_id != 0) claim.wait = waited(job, place);
-    if (old != NULL) claim.age = replicate->age_of_ticks[job->base_ticks + old->age];
-    if (old != NULL && !replicate_bit(replicate->due, place) && !is_overdue(job, &claim)) return;
-    replicate->bits[place] = cost_of(job, job->visible[place], old);
-    if (replicate->bits[place] == 0) {
-        choose_place(replicate->chosen, place);
-    } else {
-        replicate->heap[(*count)++] = (struct replicate_candidate){priority_of(job, &claim), place};
+    if (spot->order == ranking->own) return RANK_OWN;
+    uint32_t weight = weight_of(spot, ranking->eye);
+    if (!ranking->has_base) return weight;
+    struct arb_key key = arb_key_of_order(spot->order);
+    uint32_t wait = waited(&tracks[key.id], key, ranking->id, ranking->whole);
+    bool lost = ticks >= ranking->old_ticks && wait > ranking->base_lag;
+    if (wait >= REPLICATE_STARVING_SNAPSHOTS || lost) {
+        uint32_t age = ranking->age_of_ticks[ticks];
+        return lesser(RANK_OVERDUE + (wait > age ? wait : age), RANK_OWN - 1);
     }
+    /* Rates: its turn comes. */
+    return ticks == 0 || is_due ? weight * wait : 0;
 }
 
-/* All that cost something, with what they cost, into the heap; what is unchanged is chosen at once.
- * Returns how many are in it. */
-static uint32_t list_candidates(const struct replicate_job *job)
+static struct ranking ranking_of(const struct replicate_job *job)
+{
+    uint32_t id = job->state->newest + 1;
+    return (struct ranking){.eye = job->eye,
+                            .id = id,
+                            .whole = job->state->whole,
+                            .base_lag = id - job->base_id,
+                            .own = arb_key_order(job->head.controlled),
+                            .old_ticks = job->replicate->old_ticks,
+                            .age_of_ticks = job->replicate->age_of_ticks,
+                            .has_base = job->base_id != 0};
+}
+
+/* Finds out what the baseline has of each place, and what is gone. Both lists ascend by key. */
+static void match_base(const struct replicate_job *job)
 {
     struct replicate *replicate = job->replicate;
-    const struct arb_held_entry *old = job->base_entries;
-    const struct arb_held_entry *end = old + job->base_count;
-    uint32_t count = 0;
-    for (uint32_t place = 0; place < job->count; place++) {
-        uint32_t order = replicate->spots[job->visible[place]].order;
-        while (old < end && arb_key_order(old->key) < order) {
-            old++;
+    const struct replicate_spot *spots = replicate->spots;
+    const struct arb_held_entry *base = job->base_entries;
+    const uint32_t *visible = job->visible;
+    uint16_t *state_ticks = replicate->state_ticks;
+    uint16_t *base_places = replicate->base_places;
+    uint32_t at = 0, gone = 0, most = 0, base_ticks = job->base_ticks;
+    uint32_t count = job->count, base_count = job->base_count;
+    uint32_t next = base_count > 0 ? arb_key_order(base[0].key) : UINT32_MAX; /* above all keys */
+    for (uint32_t place = 0; place < count; place++) {
+        uint32_t order = spots[visible[place]].order;
+        while (next < order) {
+            replicate->gone[gone++] = (uint16_t)at++;
+            next = at < base_count ? arb_key_order(base[at].key) : UINT32_MAX;
         }
-        bool has = old < end && arb_key_order(old->key) == order;
-        list_place(job, place, has ? old : NULL, &count);
+        uint32_t ticks = 0;
+        base_places[place] = (uint16_t)at;
+        if (next == order) {
+            ticks = base_ticks + base[at++].age;
+            next = at < base_count ? arb_key_order(base[at].key) : UINT32_MAX;
+        }
+        state_ticks[place] = (uint16_t)ticks;
+        most = ticks > most ? ticks : most;
     }
-    for (uint32_t i = count / 2; i > 0; i--) {
-        sift_down(replicate->heap, count, i - 1);
+    while (at < base_count) {
+        replicate->gone[gone++] = (uint16_t)at++;
     }
-    return count;
+    replicate->gone_count = gone;
+    replicate->most_ticks = most;
+}
+
+/* The places of one rank hang together, ascending, that is by key; the choice goes down the ranks.
+ * What did not fit was passed for good. */
+struct choice {
+    uint16_t first[RANKS];
+    uint32_t count; /* that need something */
+    uint32_t rank;  /* where the choice stands */
+    uint32_t place; /* NOBODY: at the next rank */
+};
+
+static uint32_t next_place(const struct replicate *replicate, struct choice *choice)
+{
+    while (choice->place == NOBODY) {
+        if (choice->rank <= 1) return NOBODY;
+        choice->place = choice->first[--choice->rank];
+    }
+    uint32_t place = choice->place;
+    choice->place = replicate->behind[place];
+    return place;
+}
+
+static void go_to_top(struct choice *choice)
+{
+    choice->rank = RANKS;
+    choice->place = NOBODY;
+}
+
+/* From the last place on, since each goes to the front of its chain. What lies there unchanged is
+ * chosen at once and needs no rank. */
+static void rank_all(const struct replicate_job *job, struct choice *choice)
+{
+    struct replicate *replicate = job->replicate;
+    struct ranking ranking = ranking_of(job);
+    struct replicate_track *tracks = job->state->tracks;
+    const struct replicate_spot *spots = replicate->spots;
+    const uint32_t *visible = job->visible;
+    const uint16_t *state_ticks = replicate->state_ticks;
+    const uint64_t *due = replicate->due;
+    uint16_t *behind = replicate->behind;
+    bool all_due = replicate->all_due;
+    uint32_t ranked = 0;
+    memset(choice->first, 0xFF, sizeof choice->first);
+    for (uint32_t place = job->count; place-- > 0;) {
+        const struct replicate_spot *spot = &spots[visible[place]];
+        uint32_t ticks = state_ticks[place];
+        bool is_due = all_due || replicate_bit(due, place);
+        uint32_t rank = rank_of(&ranking, spot, tracks, ticks, is_due);
+        if (!spot->is_steered && ticks > 0 && rank > 0 && cost_of(job, place) == 0) {
+            choose_place(replicate->chosen, place);
+            rank = 0;
+        }
+        behind[place] = choice->first[rank];
+        choice->first[rank] = (uint16_t)place;
+        ranked += rank > 0;
+    }
+    choice->count = ranked;
+    go_to_top(choice);
 }
 
 /* ---- choosing ---- */
 
-enum { MISSES_MAX = 16 }; /* smaller ones further down are tried so often, then it is full */
+enum {
+    MISSES_MAX = 16,  /* smaller ones further down are tried so often, then it is full */
+    WORTH_BITS = 400, /* for less, no second attempt is made */
+};
 
-/* Chooses by priority into `bits_left`; returns how many. *waiting of the heap stay in it, those
- * that did not fit are put aside for good. */
-static uint32_t choose(const struct replicate_job *job, size_t bits_left, uint32_t *waiting)
+/* Chooses by rank into `bits_left`; returns how many. */
+static uint32_t choose(const struct replicate_job *job, struct choice *choice, size_t bits_left)
 {
     struct replicate *replicate = job->replicate;
     uint32_t added = 0;
     uint32_t misses = 0;
-    while (*waiting > 0 && misses < MISSES_MAX) {
-        struct replicate_candidate top = pop(replicate->heap, waiting);
-        uint32_t bits = replicate->bits[top.place];
+    while (misses < MISSES_MAX) {
+        uint32_t place = next_place(replicate, choice);
+        if (place == NOBODY) break;
+        uint32_t bits = cost_of(job, place);
         if (bits <= bits_left) {
             bits_left -= bits;
-            choose_place(replicate->chosen, top.place);
+            choose_place(replicate->chosen, place);
             added++;
         } else {
             misses++;
@@ -235,52 +293,50 @@ size_t replicate_one_datagram(const struct replicate_job *job)
     return job->capacity < payload ? job->capacity : payload;
 }
 
-/* Bits that updates and enters may have in `capacity` bytes of stream. False: not even the own part
+/* The own part and the room behind it in `capacity` bytes of stream. False: not even the own part
  * fits. */
-static bool room_in(const struct replicate_job *job, size_t capacity, size_t *room)
+static bool begin(const struct replicate_job *job, size_t capacity, struct arb_delta_writer *writer,
+                  size_t *room)
 {
-    struct replicate *replicate = job->replicate;
-    struct arb_delta_writer writer;
-    bool fits = arb_delta_begin(&writer, &replicate->rule, &job->head,
-                                job->base_id != 0 ? &job->base_head : NULL, job->base_ticks,
-                                job->base_count, replicate->stream, capacity);
-    *room = fits ? arb_delta_room(&writer) : 0;
+    bool fits = replicate_begin_stream(job, capacity, writer);
+    *room = fits ? arb_delta_room(writer) : 0;
     return fits;
 }
 
 /* What goes before all others and does not wait for a better moment: the own entity, and the
  * foremost of the others. */
-static uint32_t foremost_bits(const struct replicate *replicate, uint32_t waiting, bool *starving)
+static uint32_t foremost_bits(const struct replicate_job *job, struct choice *choice,
+                              bool *starving)
 {
+    const struct replicate *replicate = job->replicate;
     uint32_t bits = 0;
     *starving = false;
-    if (waiting == 0) return 0;
-    const struct replicate_candidate *heap = replicate->heap;
-    const struct replicate_candidate *top = &heap[0];
-    if (top->priority == UINT32_MAX) {
-        bits = replicate->bits[top->place];
-        top = waiting > 1 ? &heap[1] : NULL;
-        if (waiting > 2 && before(&heap[2], &heap[1])) top = &heap[2];
+    for (uint32_t place; (place = next_place(replicate, choice)) != NOBODY;) {
+        uint32_t cost = cost_of(job, place);
+        bits += cost;
+        if (cost == 0 || choice->rank == RANK_OWN) continue;
+        *starving = is_overdue(choice->rank);
+        break;
     }
-    if (top == NULL) return bits;
-    *starving = is_starving(top->priority);
-    return bits + replicate->bits[top->place];
+    go_to_top(choice);
+    return bits;
 }
 
-/* Bytes of stream for this snapshot: one datagram, more when the foremost does not fit it. 0: it
- * should wait for more credit. */
-static size_t size_for(const struct replicate_job *job, uint32_t waiting, bool may_wait)
+/* Begins the stream with as many bytes as this snapshot may have: one datagram, more when the
+ * foremost does not fit it. False: it should wait for more credit. */
+static bool begin_sized(const struct replicate_job *job, struct choice *choice, bool may_wait,
+                        struct arb_delta_writer *writer, size_t *room)
 {
     bool starving;
-    uint32_t foremost = foremost_bits(job->replicate, waiting, &starving);
+    uint32_t foremost = foremost_bits(job, choice, &starving);
     size_t payload = job->replicate->config.chunk_payload_bytes;
     size_t capacity = replicate_one_datagram(job);
-    size_t room;
-    while (!room_in(job, capacity, &room) || room < foremost) {
-        if (capacity == job->capacity) return starving && may_wait ? 0 : capacity;
+    for (;;) {
+        bool fits = begin(job, capacity, writer, room);
+        if (fits && *room >= foremost) return true;
+        if (capacity == job->capacity) return fits && !(starving && may_wait);
         capacity = capacity + payload < job->capacity ? capacity + payload : job->capacity;
     }
-    return capacity;
 }
 
 bool replicate_encode_chosen(const struct replicate_job *job, struct replicate_pass *pass,
@@ -288,21 +344,25 @@ bool replicate_encode_chosen(const struct replicate_job *job, struct replicate_p
 {
     struct replicate *replicate = job->replicate;
     /* A full bucket will not get fuller: then what fits goes. */
-    bool may_wait = job->state->credit < replicate->depth;
+    bool may_wait = job->state->credit < replicate_rate_depth(replicate, job->state);
     if (may_wait && job->capacity < REPLICATE_USEFUL_BYTES) return false;
     memset(replicate->chosen, 0, ((size_t)job->count / 64 + 1) * sizeof(uint64_t));
-    uint32_t waiting = list_candidates(job);
-    size_t capacity = size_for(job, waiting, may_wait);
+    struct choice choice;
+    match_base(job);
+    rank_all(job, &choice);
+    struct arb_delta_writer writer;
     size_t room;
-    if (!room_in(job, capacity, &room)) return false;
-    *deferred = waiting;
-    uint32_t added = choose(job, room, &waiting);
+    if (!begin_sized(job, &choice, may_wait, &writer, &room)) return false;
+    *deferred = choice.count;
+    uint32_t added = choose(job, &choice, room);
     do {
         *deferred -= added;
-        bool fits = replicate_encode(job, replicate->chosen, false, capacity, pass);
+        bool fits = replicate_encode_part(job, &writer, pass);
         ARB_ASSERT(fits);
-        /* Keys of those who enter were counted at their longest: once more for what is left. */
-        added = pass->enters > 0 ? choose(job, room - pass->spent, &waiting) : 0;
+        /* Keys of those who enter were counted at their longest: once more for what is left, if it
+           is worth it. */
+        size_t left = room - pass->spent;
+        added = left >= WORTH_BITS ? choose(job, &choice, left) : 0;
     } while (added > 0);
     return true;
 }

@@ -28,6 +28,8 @@ void replicate_delta_create(struct replicate *replicate, struct arb_arena *arena
     replicate->updates.bytes = arb_arena_take(arena, replicate->updates_capacity + 8);
     replicate->made = arb_arena_take_array(arena, (size_t)config->entity_capacity * REPLICATE_AGES,
                                            sizeof *replicate->made);
+    replicate->old_ticks = REPLICATE_OLD_SNAPSHOTS * config->interval_ticks;
+    replicate->too_old_ticks = REPLICATE_TOO_OLD_SNAPSHOTS * config->interval_ticks;
     uint32_t ticks = REPLICATE_AGES * config->interval_ticks;
     replicate->age_of_ticks = arb_arena_take(arena, ticks + 1);
     for (uint32_t i = 0; i <= ticks; i++) {
@@ -52,8 +54,12 @@ void replicate_delta_begin(struct replicate *replicate)
         struct arb_vec2 at =
             arb_published_position(kind, entity, frame->tick, replicate->config.tick_rate);
         ARB_ASSERT(entity->key.id < replicate->config.entity_capacity);
-        replicate->spots[i] = (struct replicate_spot){
-            .order = arb_key_order(entity->key), .x = at.x, .y = at.y, .kind = entity->kind};
+        replicate->spots[i] = (struct replicate_spot){.order = arb_key_order(entity->key),
+                                                      .x = at.x,
+                                                      .y = at.y,
+                                                      .kind = entity->kind,
+                                                      .lane = (uint8_t)(8 * entity->kind),
+                                                      .is_steered = kind->owner >= 0};
     }
     bool fits = arb_records_encode(schema, frame, &replicate->records);
     ARB_ASSERT(fits);
@@ -115,7 +121,8 @@ static inline const struct replicate_update *update_of(struct replicate *replica
 {
     uint32_t age = age_of(replicate, ticks);
     ARB_ASSERT(age > 0);
-    struct replicate_update *update = &replicate->made[index * REPLICATE_AGES + age - 1];
+    struct replicate_update *update =
+        &replicate->made[(size_t)(age - 1) * replicate->config.entity_capacity + index];
     if (update->stamp != replicate->stamp) make(replicate, update, index, ticks);
     return update;
 }
@@ -157,6 +164,7 @@ struct stream {
     struct arb_delta_writer writer;
     struct replicate_pass *pass;
     struct arb_held_entry *entry;       /* the next one */
+    uint32_t said;                      /* of the baseline, by a part */
     uint64_t renewed[ARB_KINDS_MAX][2]; /* [0] unchanged, [1] updated: RENEWED_ONE each, and their
                                            bits */
 };
@@ -182,14 +190,13 @@ static inline void keep(struct stream *stream, struct arb_key key, uint32_t age)
     if (age > stream->pass->oldest) stream->pass->oldest = age;
 }
 
-/* Of an entity that the baseline has and that is still in view. False: it does not fit. */
-static inline bool renew(struct stream *stream, uint32_t index, const struct arb_held_entry *old)
+/* Of an entity that the baseline has and that is still in view; its state there is `ticks` old.
+ * False: it does not fit. */
+static inline bool renew(struct stream *stream, uint32_t index, uint32_t ticks)
 {
     struct replicate *replicate = stream->job->replicate;
-    uint8_t kind = (uint8_t)replicate->spots[index].kind;
-    const struct replicate_update *update =
-        update_of(replicate, index, stream->job->base_ticks + old->age);
-    keep(stream, old->key, 0);
+    uint8_t kind = replicate->spots[index].kind;
+    const struct replicate_update *update = update_of(replicate, index, ticks);
     stream->renewed[kind][update->bits > 0] += RENEWED_ONE | update->bits;
     if (update->short_bits > 0) {
         return arb_delta_say_short(&stream->writer, update->code, update->short_bits);
@@ -210,21 +217,24 @@ static void add_renewed(struct stream *stream)
     }
 }
 
-/* Its turn comes later, unless its state becomes too old by then. */
-static void leave_out(struct stream *stream, uint32_t index, const struct arb_held_entry *old)
+static void drop(struct stream *stream, uint8_t kind)
 {
-    const struct replicate_job *job = stream->job;
-    uint8_t kind = (uint8_t)job->replicate->spots[index].kind;
-    uint32_t ticks = job->base_ticks + old->age;
-    if (age_of(job->replicate, ticks) >= REPLICATE_TOO_OLD_SNAPSHOTS) {
-        arb_delta_gone(&stream->writer, kind);
-        stream->pass->traffic.kinds[kind].gone++;
-        stream->pass->dropped++;
+    arb_delta_gone(&stream->writer, kind);
+    stream->pass->traffic.kinds[kind].gone++;
+    stream->pass->dropped++;
+}
+
+/* Its turn comes later, unless its state becomes too old by then. */
+static void leave_out(struct stream *stream, uint32_t index, struct arb_key key, uint32_t ticks)
+{
+    uint8_t kind = stream->job->replicate->spots[index].kind;
+    if (ticks >= stream->job->replicate->too_old_ticks) {
+        drop(stream, kind);
         return;
     }
-    arb_delta_left_out(&stream->writer, kind);
+    arb_delta_left_out(&stream->writer, 1);
     stream->pass->traffic.kinds[kind].left_out++;
-    keep(stream, old->key, ticks);
+    keep(stream, key, ticks);
 }
 
 static bool enter_all(struct stream *stream, uint32_t count)
@@ -249,13 +259,8 @@ static bool enter_all(struct stream *stream, uint32_t count)
     return true;
 }
 
-static bool is_old(const struct replicate_job *job, const struct arb_held_entry *old)
-{
-    return age_of(job->replicate, job->base_ticks + old->age) >= REPLICATE_OLD_SNAPSHOTS;
-}
-
 /* Both lists ascend by key, so they are walked side by side. False: something does not fit. */
-static bool walk(struct stream *stream, const uint64_t *set, bool whole)
+static bool walk_whole(struct stream *stream, const uint64_t *due)
 {
     const struct replicate_job *job = stream->job;
     struct replicate *replicate = job->replicate;
@@ -268,16 +273,17 @@ static bool walk(struct stream *stream, const uint64_t *set, bool whole)
         while (old < end && arb_key_order(old->key) < order) {
             say_gone(stream, old++);
         }
-        bool chosen = replicate_bit(set, place);
         if (old < end && arb_key_order(old->key) == order) {
-            /* Rates yield to an old state; the choice has thought of that itself. */
-            if (!chosen && !(whole && is_old(job, old))) {
-                leave_out(stream, index, old);
-            } else if (!renew(stream, index, old)) {
-                return false;
+            uint32_t ticks = job->base_ticks + old->age;
+            /* Rates yield to an old state. */
+            if (!replicate_bit(due, place) && ticks < replicate->old_ticks) {
+                leave_out(stream, index, old->key, ticks);
+            } else {
+                keep(stream, old->key, 0);
+                if (!renew(stream, index, ticks)) return false;
             }
             old++;
-        } else if (chosen || whole) {
+        } else {
             replicate->enters[enters++] = place;
             keep(stream, replicate->frame->entities[index].key, 0);
         }
@@ -288,23 +294,164 @@ static bool walk(struct stream *stream, const uint64_t *set, bool whole)
     return enter_all(stream, enters);
 }
 
-bool replicate_encode(const struct replicate_job *job, const uint64_t *set, bool whole,
-                      size_t capacity, struct replicate_pass *pass)
+/* ---- a part, for crowds: nothing is done per entity that can be done for many ---- */
+
+static void add_left_out(struct replicate_pass *pass, uint64_t lanes)
+{
+    for (uint32_t kind = 0; kind < ARB_KINDS_MAX; kind++) {
+        pass->traffic.kinds[kind].left_out += lanes >> (8 * kind) & 0xFF;
+    }
+}
+
+/* The entries of what the client holds then. */
+static void keep_part(struct stream *stream)
+{
+    const struct replicate_job *job = stream->job;
+    const struct replicate *replicate = job->replicate;
+    const struct replicate_spot *spots = replicate->spots;
+    const uint16_t *state_ticks = replicate->state_ticks;
+    const uint32_t *visible = job->visible;
+    struct arb_held_entry *entry = stream->entry;
+    uint32_t too_old = replicate->too_old_ticks, oldest = 0;
+    for (uint32_t first = 0; first < job->count; first += 64) {
+        uint32_t end = job->count - first < 64 ? job->count : first + 64;
+        uint64_t chosen = replicate->chosen[first / 64];
+        uint64_t lanes = 0; /* left out by kind, eight bits each */
+        for (uint32_t place = first; place < end; place++, chosen >>= 1) {
+            const struct replicate_spot *spot = &spots[visible[place]];
+            uint32_t ticks = state_ticks[place];
+            uint32_t is_chosen = chosen & 1;
+            uint32_t age = ticks < too_old ? ticks & (is_chosen - 1) : 0;
+            uint32_t is_left_out = age > 0;
+            *entry =
+                (struct arb_held_entry){.key = arb_key_of_order(spot->order), .age = (uint16_t)age};
+            entry += is_chosen | is_left_out;
+            oldest = age > oldest ? age : oldest;
+            lanes += (uint64_t)is_left_out << spot->lane;
+        }
+        add_left_out(stream->pass, lanes);
+    }
+    stream->entry = entry;
+    stream->pass->oldest = oldest;
+}
+
+/* Those that leave, by their places in the baseline, ascending: what is gone and, rare, those whose
+ * state became too old. */
+struct leaving {
+    const uint16_t *places;
+    uint32_t count, next;
+};
+
+static struct leaving find_leaving(struct stream *stream)
+{
+    const struct replicate_job *job = stream->job;
+    const struct replicate *replicate = job->replicate;
+    const uint16_t *gone = replicate->gone;
+    uint32_t gone_count = replicate->gone_count;
+    if (replicate->most_ticks < replicate->too_old_ticks) {
+        return (struct leaving){.places = gone, .count = gone_count};
+    }
+    uint32_t count = 0, taken = 0;
+    for (uint32_t place = 0; place < job->count; place++) {
+        if (replicate->state_ticks[place] < replicate->too_old_ticks ||
+            replicate_bit(replicate->chosen, place)) {
+            continue;
+        }
+        while (taken < gone_count && gone[taken] < replicate->base_places[place]) {
+            replicate->leaving[count++] = gone[taken++];
+        }
+        replicate->leaving[count++] = replicate->base_places[place];
+        stream->pass->dropped++;
+    }
+    while (taken < gone_count) {
+        replicate->leaving[count++] = gone[taken++];
+    }
+    return (struct leaving){.places = replicate->leaving, .count = count};
+}
+
+/* Of the baseline's entities up to `until` only those that leave are worth a word. */
+static void say_until(struct stream *stream, uint32_t until, struct leaving *leaving)
+{
+    while (leaving->next < leaving->count && leaving->places[leaving->next] < until) {
+        uint32_t at = leaving->places[leaving->next++];
+        arb_delta_left_out(&stream->writer, at - stream->said);
+        say_gone(stream, &stream->job->base_entries[at]);
+        stream->said = at + 1;
+    }
+    arb_delta_left_out(&stream->writer, until - stream->said);
+    stream->said = until;
+}
+
+static bool walk_part(struct stream *stream)
+{
+    const struct replicate_job *job = stream->job;
+    struct replicate *replicate = job->replicate;
+    struct leaving leaving = find_leaving(stream);
+    uint32_t enters = 0;
+    keep_part(stream);
+    for (uint32_t word = 0; word < (job->count + 63) / 64; word++) {
+        for (uint64_t left = replicate->chosen[word]; left != 0; left &= left - 1) {
+            uint32_t place = word * 64 + (uint32_t)__builtin_ctzll(left);
+            uint32_t ticks = replicate->state_ticks[place];
+            if (ticks == 0) {
+                replicate->enters[enters++] = place;
+                continue;
+            }
+            say_until(stream, replicate->base_places[place], &leaving);
+            if (!renew(stream, job->visible[place], ticks)) return false;
+            stream->said++;
+        }
+    }
+    say_until(stream, job->base_count, &leaving);
+    return enter_all(stream, enters);
+}
+
+/* ---- one stream ---- */
+
+bool replicate_begin_stream(const struct replicate_job *job, size_t capacity,
+                            struct arb_delta_writer *writer)
 {
     struct replicate *replicate = job->replicate;
-    struct stream stream = {.job = job, .pass = pass, .entry = replicate->entries};
+    return arb_delta_begin(writer, &replicate->rule, &job->head,
+                           job->base_id != 0 ? &job->base_head : NULL, job->base_ticks,
+                           job->base_count, replicate->stream, capacity);
+}
+
+static struct stream stream_of(const struct replicate_job *job,
+                               const struct arb_delta_writer *writer, struct replicate_pass *pass)
+{
     memset(pass, 0, sizeof *pass);
-    if (!arb_delta_begin(&stream.writer, &replicate->rule, &job->head,
-                         job->base_id != 0 ? &job->base_head : NULL, job->base_ticks,
-                         job->base_count, replicate->stream, capacity)) {
-        return false;
-    }
-    pass->traffic.own_bits = stream.writer.bits.bit;
-    if (!walk(&stream, set, whole)) return false;
-    add_renewed(&stream);
-    pass->bytes = arb_delta_end(&stream.writer);
-    pass->entity_count = (uint32_t)(stream.entry - replicate->entries);
-    pass->traffic.stream_bits = stream.writer.bits.bit;
+    pass->traffic.own_bits = writer->bits.bit;
+    return (struct stream){
+        .job = job, .writer = *writer, .pass = pass, .entry = job->replicate->entries};
+}
+
+static void end(struct stream *stream)
+{
+    struct replicate_pass *pass = stream->pass;
+    add_renewed(stream);
+    pass->bytes = arb_delta_end(&stream->writer);
+    pass->entity_count = (uint32_t)(stream->entry - stream->job->replicate->entries);
+    pass->traffic.stream_bits = stream->writer.bits.bit;
     pass->traffic.snapshots = 1;
+}
+
+bool replicate_encode_whole(const struct replicate_job *job, const uint64_t *due, size_t capacity,
+                            struct replicate_pass *pass)
+{
+    struct arb_delta_writer writer;
+    if (!replicate_begin_stream(job, capacity, &writer)) return false;
+    struct stream stream = stream_of(job, &writer, pass);
+    if (!walk_whole(&stream, due)) return false;
+    end(&stream);
+    return true;
+}
+
+bool replicate_encode_part(const struct replicate_job *job, const struct arb_delta_writer *begun,
+                           struct replicate_pass *pass)
+{
+    struct stream stream = stream_of(job, begun, pass);
+    if (!walk_part(&stream)) return false;
+    end(&stream);
     return true;
 }

@@ -29,6 +29,8 @@ enum {
      * until nobody expects an answer any more. */
     REPLICATE_PATIENCE = 30,
     REPLICATE_PATIENCE_ROUNDS = 6,
+    /* No path is held for slower than this: the least budget that can be configured. */
+    REPLICATE_RATE_LEAST = 4096, /* bytes/s */
 };
 
 /* What one client was sent of one entity id while not everything fitted. */
@@ -46,11 +48,24 @@ struct replicate_said {
     bool has_own;
 };
 
+/* How many bytes a second the path to one client carries; see replicate_rate.c. */
+struct replicate_rate {
+    uint32_t bytes_per_s;
+    uint32_t least[2];   /* ages of acknowledgements, ticks: least of this window and the last */
+    arb_tick window;     /* when this window began; 0: no age is known */
+    uint32_t round_from; /* snapshots from this id on are measured in this round */
+    uint32_t round_least, round_samples;
+    uint32_t counted_to; /* up to this id it was counted how many arrived */
+    bool is_short;       /* this round, something waited because of this rate */
+};
+
 struct replicate_state {
     uint32_t newest;   /* newest snapshot id; ids count from 1 */
     int64_t credit;    /* bytes * tick_rate that may be sent; negative: events spent ahead */
     arb_tick refilled; /* published tick of the last refill */
     bool started;      /* refilled is meaningful */
+    bool is_crowded;   /* a good part of what is in view did not fit the newest snapshot */
+    struct replicate_rate rate;
     uint32_t newest_acked;
     uint32_t whole;           /* newest snapshot id that carried all that was due; 0: none */
     uint32_t unanswered;      /* full snapshots since there was a baseline */
@@ -66,7 +81,9 @@ struct replicate_state {
 struct replicate_spot {
     uint32_t order; /* arb_key_order */
     float x, y;     /* m */
-    uint32_t kind;
+    uint8_t kind;
+    uint8_t lane;        /* 8 * kind */
+    uint16_t is_steered; /* 0 or 1: somebody owns it */
 };
 
 /* The update of one entity since one state of it. */
@@ -78,11 +95,6 @@ struct replicate_update {
     uint8_t reserved;
 };
 
-struct replicate_candidate {
-    uint32_t priority;
-    uint32_t place; /* in the visible list */
-};
-
 struct replicate {
     struct replicate_config config;
     struct arb_delta_rule rule;
@@ -91,19 +103,29 @@ struct replicate {
     struct arb_records records;    /* for those who enter */
     struct arb_bit_writer updates;
     size_t updates_capacity;
-    struct replicate_update *made; /* [entity_capacity][REPLICATE_AGES], by place in the frame and
-                                      age of the state, 1 snapshot first */
+    struct replicate_update *made; /* [REPLICATE_AGES][entity_capacity], by age of the state, 1
+                                      snapshot first, and place in the frame */
     uint32_t stamp;
     uint8_t *age_of_ticks; /* [REPLICATE_AGES * interval + 1]: ticks to snapshots */
     uint32_t chunk_head_bytes;
-    int64_t depth; /* most credit, bytes * tick_rate */
+    uint32_t depth_least; /* bytes that a full bucket holds at least */
+    uint32_t old_ticks, too_old_ticks;
+    uint32_t queue_ticks;    /* a path that holds things up for longer has a queue */
+    uint32_t window_ticks;   /* of the least age */
+    uint32_t datagrams_rate; /* bytes/s of a full datagram with each snapshot */
     uint8_t *stream, *message;
     size_t stream_capacity;
-    struct arb_held_entry *entries;   /* [entity_capacity] of the snapshot in the making */
-    uint32_t *enters;                 /* [entity_capacity] places that enter */
-    struct replicate_candidate *heap; /* [entity_capacity] */
-    uint32_t *bits;                   /* [entity_capacity] by place: what it costs; see choice */
-    uint64_t *due, *chosen;           /* bit per place of the visible list */
+    struct arb_held_entry *entries; /* [entity_capacity] of the snapshot in the making */
+    uint32_t *enters;               /* [entity_capacity] places that enter */
+    /* The choice: [entity_capacity] by place in the visible list. */
+    uint16_t *state_ticks; /* since the state that the baseline has; 0: it has none */
+    uint16_t *base_places; /* how many of the baseline's entities come before it */
+    uint16_t *gone;        /* the baseline's entities that are out of view, by their place in it */
+    uint32_t gone_count, most_ticks;
+    uint16_t *leaving;      /* see replicate_delta.c */
+    uint16_t *behind;       /* the next place of the same rank */
+    uint64_t *due, *chosen; /* bit per place of the visible list */
+    bool all_due;
     struct replicate_state *clients;
     struct replicate_traffic traffic;
 };
@@ -151,6 +173,17 @@ static inline bool replicate_bit(const uint64_t *set, uint32_t place)
     return (set[place / 64] >> (place % 64) & 1) != 0;
 }
 
+/* ---- replicate_rate.c ---- */
+
+void replicate_rate_create(struct replicate *replicate);
+void replicate_rate_reset(const struct replicate *replicate, struct replicate_state *state);
+/* The newest acknowledged snapshot has become another one, `age` ticks after it was published. */
+void replicate_rate_acked(const struct replicate *replicate, struct replicate_state *state,
+                          uint32_t age, arb_tick now);
+/* Most credit of a client, bytes * tick_rate. */
+int64_t replicate_rate_depth(const struct replicate *replicate,
+                             const struct replicate_state *state);
+
 /* ---- replicate_held.c ---- */
 
 /* Makes `count` entries the next snapshot's (id newest + 1) and enters it into the ring, not
@@ -170,12 +203,21 @@ void replicate_choose_base(struct replicate_job *job);
 const struct replicate_update *replicate_update(struct replicate *replicate, uint32_t index,
                                                 uint32_t ticks);
 /* Encodes the snapshot into at most `capacity` bytes of stream: of the baseline's entities those of
- * `set` (bit per place) are renewed, and those of `set` enter; with `whole`, all enter. False: not
- * all of that fits. */
-bool replicate_encode(const struct replicate_job *job, const uint64_t *set, bool whole,
-                      size_t capacity, struct replicate_pass *pass);
+ * `due` (bit per place) and those that are old are renewed, and all others enter. False: not all of
+ * that fits. */
+bool replicate_encode_whole(const struct replicate_job *job, const uint64_t *due, size_t capacity,
+                            struct replicate_pass *pass);
+/* Begins the stream of `capacity` bytes with the own part. False: it does not fit. */
+bool replicate_begin_stream(const struct replicate_job *job, size_t capacity,
+                            struct arb_delta_writer *writer);
+/* When replicate_choice.c has ranked all places: those of replicate->chosen are renewed and enter,
+ * no others. Goes on from where `begun` stands, which is left alone: any number of times. */
+bool replicate_encode_part(const struct replicate_job *job, const struct arb_delta_writer *begun,
+                           struct replicate_pass *pass);
 
 /* ---- replicate_choice.c ---- */
+
+void replicate_choice_create(struct replicate *replicate, struct arb_arena *arena);
 
 /* Which places are due in this snapshot by their distance: replicate->due. */
 void replicate_find_due(const struct replicate_job *job);

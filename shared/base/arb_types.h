@@ -47,6 +47,11 @@ static inline uint32_t arb_key_order(struct arb_key key)
     return (uint32_t)key.id << 16 | key.generation;
 }
 
+static inline struct arb_key arb_key_of_order(uint32_t order)
+{
+    return (struct arb_key){(uint16_t)(order >> 16), (uint16_t)order};
+}
+
 /* Widen the low 16 or 32 bits of a tick or sequence against a reference: the value nearest to
  * `near`. */
 static inline uint64_t arb_widen16(uint16_t low, uint64_t near)

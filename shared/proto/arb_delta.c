@@ -102,9 +102,21 @@ void arb_delta_unchanged(struct arb_delta_writer *writer, uint8_t kind)
     say(writer, kind, SAID_UNCHANGED);
 }
 
-void arb_delta_left_out(struct arb_delta_writer *writer, uint8_t kind)
+/* Of all kinds the same: 0, 0, 1 again and again, that is 4 in each octal digit. */
+#define LEFT_OUT_MANY UINT64_C(0444444444444444444)
+
+void arb_delta_left_out(struct arb_delta_writer *writer, uint32_t count)
 {
-    say(writer, kind, SAID_LEFT_OUT);
+    enum { AT_ONCE = ARB_DELTA_SHORT_BITS / ARB_DELTA_CODE_BITS };
+    ARB_ASSERT(count <= writer->left && writer->entered == 0);
+    writer->left -= count;
+    while (count > 0) {
+        uint32_t some = count < AT_ONCE ? count : AT_ONCE;
+        unsigned bits = some * ARB_DELTA_CODE_BITS;
+        arb_bits_write_short(&writer->bits, LEFT_OUT_MANY & ((UINT64_C(1) << bits) - 1), bits);
+        count -= some;
+    }
+    ARB_ASSERT(!writer->bits.full);
 }
 
 void arb_delta_gone(struct arb_delta_writer *writer, uint8_t kind)

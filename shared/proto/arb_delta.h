@@ -96,9 +96,9 @@ size_t arb_delta_room(const struct arb_delta_writer *writer);
 
 /* Exactly one for each entity of the baseline, in its order; `kind` is the entity's. These always
  * fit. Unchanged: equal to the baseline's state as of this tick. Left out: the client keeps that
- * state, and its age grows. */
+ * state, and its age grows; said of `count` entities in a row, whatever their kinds. */
 void arb_delta_unchanged(struct arb_delta_writer *writer, uint8_t kind);
-void arb_delta_left_out(struct arb_delta_writer *writer, uint8_t kind);
+void arb_delta_left_out(struct arb_delta_writer *writer, uint32_t count);
 void arb_delta_gone(struct arb_delta_writer *writer, uint8_t kind);
 /* The record is `bits` bits from bit `first_bit` of `bytes`, written by arb_delta_record. False: it
  * does not fit, say something else of this entity. */

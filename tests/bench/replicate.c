@@ -177,7 +177,7 @@ static void send_one(uint32_t i, uint32_t id, const struct arb_frame *frame)
                                       .buffer_ticks = 2};
     if (id > ACK_SNAPSHOTS) {
         uint32_t newest = replicate_newest_sent(bench.replicate, slot) - ACK_SNAPSHOTS;
-        replicate_ack(bench.replicate, slot, (uint16_t)(newest + 1), 1);
+        replicate_ack(bench.replicate, slot, (uint16_t)(newest + 1), 1, bench.tick);
     }
     struct arb_vec2 eye = {bench.own[i].x, bench.own[i].y};
     replicate_send(bench.replicate, &client, frame, frame->tick, eye, bench.visible[i],

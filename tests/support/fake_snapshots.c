@@ -116,7 +116,7 @@ static void write_known(struct fake_server *fake, struct arb_delta_writer *write
         if (at == sent->frame.entity_count || !arb_key_equal(sent->entities[at].key, held->key)) {
             arb_delta_gone(writer, held->kind);
         } else if (fake_leaves_out(fake, sent->id, held->key)) {
-            arb_delta_left_out(writer, held->kind);
+            arb_delta_left_out(writer, 1);
             carry(sent, at, base, i);
         } else {
             struct arb_delta_state from = {held, base->points,

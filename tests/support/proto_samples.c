@@ -582,7 +582,7 @@ static bool say_known(struct arb_delta_writer *writer, const struct arb_delta_ru
         return true;
     }
     if (message->entries[now - message->entities].age > 0) {
-        arb_delta_left_out(writer, known->kind);
+        arb_delta_left_out(writer, 1);
         return true;
     }
     uint8_t record[PROTO_SAMPLE_BYTES_MAX];

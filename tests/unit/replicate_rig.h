@@ -204,7 +204,8 @@ static inline void rig_serve_other(const struct arb_frame *frame, const uint32_t
     struct replicate_client client = {.client = OTHER};
     replicate_send(rig.replicate, &client, frame, frame->tick, rig.eye, visible, count, &nowhere);
     uint32_t newest = replicate_newest_sent(rig.replicate, OTHER);
-    if (newest > BEHIND) replicate_ack(rig.replicate, OTHER, (uint16_t)(newest - BEHIND), 0);
+    if (newest > BEHIND)
+        replicate_ack(rig.replicate, OTHER, (uint16_t)(newest - BEHIND), 0, rig.frame.tick);
 }
 
 /* INTERVAL ticks later, one snapshot put into rig.stream, not decoded. False: none was sent. */
@@ -274,7 +275,7 @@ static inline bool rig_send(void)
 {
     if (!rig_send_only()) return false;
     rig_commit();
-    if (!rig.mute) replicate_ack(rig.replicate, RIG_CLIENT, rig.header.id, 0);
+    if (!rig.mute) replicate_ack(rig.replicate, RIG_CLIENT, rig.header.id, 0, rig.frame.tick);
     return true;
 }
 

@@ -174,7 +174,7 @@ Test(replicate, rates_yield_to_an_old_state)
         if (rig.header.id % 2 == 1 && rig.header.id != 1) continue;
         rig_commit();
         rig_check_frame(rig.got);
-        replicate_ack(rig.replicate, RIG_CLIENT, rig.header.id, 0);
+        replicate_ack(rig.replicate, RIG_CLIENT, rig.header.id, 0, rig.frame.tick);
         if (rig.got->entries[0].age > oldest) oldest = rig.got->entries[0].age;
     }
     cr_assert(oldest > 2 * RIG_INTERVAL && oldest <= 26 * RIG_INTERVAL, "%u ticks", oldest);
@@ -368,15 +368,15 @@ Test(replicate, acknowledged_snapshots_are_marked_in_the_ring)
     rig_open(&rig_schema, 65536, 1150);
     rig.mute = true;
     cr_assert(rig_send());
-    replicate_ack(rig.replicate, RIG_CLIENT, 1, 0);
+    replicate_ack(rig.replicate, RIG_CLIENT, 1, 0, rig.frame.tick);
     for (int n = 1; n < 64; n++) {
         cr_assert(rig_send());
     }
-    replicate_ack(rig.replicate, RIG_CLIENT, 49, 0);
+    replicate_ack(rig.replicate, RIG_CLIENT, 49, 0, rig.frame.tick);
     for (int n = 64; n < 80; n++) {
         cr_assert(rig_send());
     }
-    replicate_ack(rig.replicate, RIG_CLIENT, 80, 0x80000005U); /* 80, 79, 77, 48 */
+    replicate_ack(rig.replicate, RIG_CLIENT, 80, 0x80000005U, rig.frame.tick); /* 80, 79, 77, 48 */
     static const struct {
         uint32_t id;
         bool acked;
@@ -389,9 +389,9 @@ Test(replicate, acknowledged_snapshots_are_marked_in_the_ring)
     }
     cr_assert_null(replicate_sent(rig.replicate, RIG_CLIENT, 16), "out of the ring");
     cr_assert_eq(replicate_newest_acked(rig.replicate, RIG_CLIENT), 80);
-    replicate_ack(rig.replicate, RIG_CLIENT, 70, 0);
+    replicate_ack(rig.replicate, RIG_CLIENT, 70, 0, rig.frame.tick);
     cr_assert_eq(replicate_newest_acked(rig.replicate, RIG_CLIENT), 80, "an older one is no newer");
-    replicate_ack(rig.replicate, RIG_CLIENT, 3, 0);
+    replicate_ack(rig.replicate, RIG_CLIENT, 3, 0, rig.frame.tick);
     cr_assert_eq(replicate_counts(rig.replicate, RIG_CLIENT)->bad_acks, 0);
     rig_close();
 }
@@ -400,12 +400,12 @@ Test(replicate, acknowledging_what_was_never_sent_is_counted)
 {
     rig_open(&rig_schema, 65536, 1150);
     rig.mute = true;
-    replicate_ack(rig.replicate, RIG_CLIENT, 1, 0);
-    replicate_ack(rig.replicate, RIG_CLIENT, 0, 0);
+    replicate_ack(rig.replicate, RIG_CLIENT, 1, 0, rig.frame.tick);
+    replicate_ack(rig.replicate, RIG_CLIENT, 0, 0, rig.frame.tick);
     cr_assert(rig_send());
-    replicate_ack(rig.replicate, RIG_CLIENT, 1, 1); /* 1 is right, 0 never was */
-    replicate_ack(rig.replicate, RIG_CLIENT, 2, 0);
-    replicate_ack(rig.replicate, RIG_CLIENT, 0xFFFF, 0xFFFFFFFFU);
+    replicate_ack(rig.replicate, RIG_CLIENT, 1, 1, rig.frame.tick); /* 1 is right, 0 never was */
+    replicate_ack(rig.replicate, RIG_CLIENT, 2, 0, rig.frame.tick);
+    replicate_ack(rig.replicate, RIG_CLIENT, 0xFFFF, 0xFFFFFFFFU, rig.frame.tick);
     cr_assert_eq(replicate_counts(rig.replicate, RIG_CLIENT)->bad_acks, 5);
     cr_assert_eq(replicate_newest_acked(rig.replicate, RIG_CLIENT), 1);
     rig_close();
@@ -421,7 +421,7 @@ Test(replicate, ids_and_acknowledgements_go_over_the_wrap)
         cr_assert(rig_send());
         cr_assert_eq(rig.header.id, (uint16_t)(id + 1));
         if (id % 7 == 0) {
-            replicate_ack(rig.replicate, RIG_CLIENT, rig.header.id, 0);
+            replicate_ack(rig.replicate, RIG_CLIENT, rig.header.id, 0, rig.frame.tick);
             cr_assert_eq(replicate_newest_acked(rig.replicate, RIG_CLIENT), id + 1);
         }
     }

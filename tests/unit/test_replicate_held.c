@@ -177,7 +177,7 @@ static void play(const struct losses *losses)
         }
         waiting[n % 64] = arrives && !chance(losses->up) ? rig.header.id : 0;
         uint16_t due = waiting[(n + 64 - losses->lag) % 64];
-        if (due != 0) replicate_ack(rig.replicate, RIG_CLIENT, due, 0);
+        if (due != 0) replicate_ack(rig.replicate, RIG_CLIENT, due, 0, rig.frame.tick);
         waiting[(n + 64 - losses->lag) % 64] = 0;
         uint32_t acked = replicate_newest_acked(rig.replicate, RIG_CLIENT);
         if (acked == 0) continue;

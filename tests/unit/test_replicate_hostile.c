@@ -91,7 +91,8 @@ Test(replicate_hostile, acknowledging_everything_late_gets_old_baselines_or_full
             rig_check_frame(rig.got);
             uint32_t newest = replicate_newest_sent(rig.replicate, RIG_CLIENT);
             if (newest > rows[i].behind) {
-                replicate_ack(rig.replicate, RIG_CLIENT, (uint16_t)(newest - rows[i].behind), 0);
+                replicate_ack(rig.replicate, RIG_CLIENT, (uint16_t)(newest - rows[i].behind), 0,
+                              rig.frame.tick);
             }
             if (replicate_in_vain(rig.replicate, RIG_CLIENT)) break;
         }
@@ -114,7 +115,8 @@ Test(replicate_hostile, acknowledgements_of_what_was_never_sent_help_nobody)
     for (uint32_t n = 0; n < 200 * SECOND && !replicate_in_vain(rig.replicate, RIG_CLIENT); n++) {
         if (!rig_send()) continue;
         cr_assert_eq(rig.header.baseline, 0);
-        replicate_ack(rig.replicate, RIG_CLIENT, (uint16_t)(rig.header.id + 1 + n % 100), 0);
+        replicate_ack(rig.replicate, RIG_CLIENT, (uint16_t)(rig.header.id + 1 + n % 100), 0,
+                      rig.frame.tick);
         sent++;
     }
     cr_assert(replicate_in_vain(rig.replicate, RIG_CLIENT));
