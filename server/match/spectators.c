@@ -154,7 +154,8 @@ void spectators_wish(struct match *match, struct port_session session,
     if (spectator == NULL) return;
     if (wish->has_ack) {
         uint16_t client = (uint16_t)(spectators->first_client + place_of(spectators, spectator));
-        replicate_ack(spectators->replicate, client, wish->ack_snapshot, wish->ack_mask);
+        replicate_ack(spectators->replicate, client, wish->ack_snapshot, wish->ack_mask,
+                      match->world.head->tick);
     }
     if (spectator->has_wish && !arb_newer16(wish->number, spectator->number)) return;
     spectator->has_wish = true;

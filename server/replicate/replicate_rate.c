@@ -4,7 +4,7 @@
  * come ever later. So their age above the least of the last seconds is what counts: once it stays
  * above REPLICATE_QUEUE_MS over a whole round, the rate goes down by a quarter, by half when it is
  * far above; then the queue empties. Losses alone say little, radio loses without any queue:
- * only when more than seven in sixteen are lost the path is taken for one that has hardly a queue,
+ * only when more than half are lost the path is taken for one that has hardly a queue,
  * and the rate goes down to about a quarter at most.
  * While all is well and the rate is what holds something back, it rises slowly.
  *
@@ -19,7 +19,7 @@ enum {
     REPLICATE_WINDOW_S = 10,
     REPLICATE_GROWTH = 128, /* steps from nothing to the whole budget */
     REPLICATE_COUNTED = 32, /* losses are counted among so many */
-    REPLICATE_ARRIVED = 18, /* of which so many should arrive */
+    REPLICATE_ARRIVED = 16, /* of which so many should arrive */
 };
 
 void replicate_rate_create(struct replicate *replicate)

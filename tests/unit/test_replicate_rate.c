@@ -130,7 +130,8 @@ Test(replicate_rate, losses_without_a_queue_slow_nobody)
                                     .loss_ppm = loss_percent[i] * 10000},
                   i);
         run(&rng, 120);
-        cr_assert_eq(counts()->reduced, 0, "%u %%", loss_percent[i]);
+        cr_assert_eq(counts()->reduced, 0, "%u %%: %u times, now %u", loss_percent[i],
+                     (unsigned)counts()->reduced, counts()->rate_bytes_per_s);
         cr_assert_eq(counts()->rate_bytes_per_s, BUDGET);
         rig_close();
     }
