@@ -28,6 +28,7 @@ static void carry_presses(struct match *match, uint16_t slot, const struct input
     player->carried_edges |= fresh;
     if (fresh & ARB_BUTTON_FIRE) {
         player->carried_aim = input->aim;
+        player->carried_action = (uint16_t)input->sequence;
         player->carried_view = input->view;
         seat->carried = *entry;
     }

@@ -197,6 +197,17 @@ static void find_past(struct match *match, uint16_t slot, struct rules_shot *sho
                past);
 }
 
+/* Its client knows the shot by the input that it made for it: the late one of a press that was
+ * carried over, and where none came the one that should have. */
+static uint16_t action_of(const struct match *match, uint16_t slot)
+{
+    const struct world_player *player = &match->world.players[slot];
+    if (match->shot_edges_carried[slot] != 0) {
+        return player->carried_action;
+    }
+    return (uint16_t)(player->last.sequence + (match->consumed[slot] ? 0 : player->hold_ticks));
+}
+
 static void fire_player(struct match *match, uint16_t slot)
 {
     const struct world_player *player = &match->world.players[slot];
@@ -206,6 +217,7 @@ static void fire_player(struct match *match, uint16_t slot)
     shot->shooter = player->controlled;
     shot->weapon = player->own.weapon;
     shot->sequence = match->applied[slot].sequence;
+    shot->action = action_of(match, slot);
     struct view_past past;
     find_past(match, slot, shot, &past);
     struct rewind_ray base = {

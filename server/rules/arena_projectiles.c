@@ -101,15 +101,6 @@ static arb_fine start_of(const struct rules_context *context, const struct rules
     return start < oldest ? oldest : start > newest ? newest : start;
 }
 
-/* Its client knows it by the input that fired it. A held button fires while inputs are missing as
- * well: then by the one that should have come, which its client may have made for this tick. */
-static uint16_t action_of(const struct rules_context *context, const struct rules_shot *shot)
-{
-    const struct world_player *player = &context->world->players[shot->slot];
-    bool missing = shot->sequence == 0;
-    return (uint16_t)(missing ? player->last.sequence + player->hold_ticks : shot->sequence);
-}
-
 static struct world_entity *launch(struct rules_context *context, const struct rules_shot *shot,
                                    uint8_t pellet)
 {
@@ -136,7 +127,7 @@ static struct world_entity *launch(struct rules_context *context, const struct r
     entity->values[PROJECTILE_START] = (int32_t)(uint32_t)to_moments(path.start);
     entity->values[PROJECTILE_END] = (int32_t)(uint32_t)to_moments(end);
     entity->values[PROJECTILE_SHOT] =
-        (int32_t)((uint32_t)action_of(context, shot) << 16 | (uint32_t)pellet << 8 | shot->weapon);
+        (int32_t)((uint32_t)shot->action << 16 | (uint32_t)pellet << 8 | shot->weapon);
     return entity;
 }
 

@@ -58,7 +58,8 @@ struct rules_shot {
     uint8_t weapon;
     uint8_t pellet_count;     /* rays */
     uint8_t projectile_count; /* leave in stage 7 from the origin of rays[0], along its direction */
-    arb_sequence sequence;
+    arb_sequence sequence;    /* of the input it left with; 0: none came */
+    uint16_t action; /* low bits of the sequence of the input that pressed or held for it */
     /* What the engine did with the client's word, for whoever looks; no rule reads it. */
     struct arb_view claimed; /* the rays have the applied one */
     uint8_t verdict;         /* enum match_view_verdict (server/match/match_views.h) */

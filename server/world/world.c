@@ -194,5 +194,6 @@ void world_bind(struct world *world, uint16_t slot, struct arb_key key)
     memset(&player->own, 0, sizeof player->own);
     player->carried_edges = 0;
     player->carried_aim = 0;
+    player->carried_action = 0;
     player->carried_view = (struct arb_view){0};
 }

@@ -64,10 +64,11 @@ struct world_player {
     uint16_t kills, deaths, deaths_by_nobody;
     uint16_t carried_edges; /* presses that came too late for their tick, due with the next input */
     uint16_t carried_aim;   /* of the carried fire press */
-    uint8_t presence;       /* enum world_presence */
-    uint8_t team;           /* 0: none */
-    uint8_t control;        /* control number, +1 per rebind */
-    uint8_t reserved[7];
+    uint16_t carried_action; /* the same: low bits of its input's sequence */
+    uint8_t presence;        /* enum world_presence */
+    uint8_t team;            /* 0: none */
+    uint8_t control;         /* control number, +1 per rebind */
+    uint8_t reserved[5];
     int32_t values[WORLD_VALUES]; /* the mode's own numbers */
 };
 

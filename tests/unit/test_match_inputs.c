@@ -113,11 +113,28 @@ Test(match_inputs, a_late_press_goes_once_into_the_next_input)
     cr_assert_eq(counts(0).inputs_late, 1);
     cr_assert_eq(counts(0).edges[0], 1);
     cr_assert_eq(player(0)->values[0], 1, "the shot leaves");
+    cr_assert_eq(shots_seen[0].action, 2, "its client knows it by the input that pressed");
     cr_assert_eq(player(0)->carried_edges, 0);
     cr_assert_eq(player(0)->last_sequence, 3);
     add_input(packet(0, player(0)->control), 4, match_tick(match));
     tick();
     cr_assert_eq(player(0)->values[0], 1, "once");
+}
+
+/* Inputs that were made for those ticks would have had these sequences. */
+Test(match_inputs, held_fire_of_missing_inputs_has_their_actions)
+{
+    open_match();
+    match->move.weapons[0].automatic = 1;
+    join_live();
+    struct arb_input *input = add_input(packet(0, player(0)->control), 7, match_tick(match));
+    input->buttons = input->edges = ARB_BUTTON_FIRE;
+    for (uint16_t i = 0; i < 5; i++) {
+        tick();
+        cr_assert_eq(player(0)->values[0], i + 1);
+        cr_expect_eq(shots_seen[0].action, 7 + i);
+        cr_expect_eq(shots_seen[0].sequence, i == 0 ? 7 : 0);
+    }
 }
 
 Test(match_inputs, a_carried_shot_keeps_its_aim_and_starts_where_the_player_is)

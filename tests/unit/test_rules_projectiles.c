@@ -47,7 +47,7 @@ static struct rules_shot shot_of(uint16_t slot, struct arb_vec2 origin, float an
     struct rules_shot shot = {.slot = slot,
                               .shooter = stage_key(&stage, slot),
                               .projectile_count = (uint8_t)stage.move.weapons[0].projectiles,
-                              .sequence = 70000U + slot};
+                              .action = (uint16_t)(70000U + slot)};
     shot.rays[0].origin = origin;
     shot.rays[0].direction = (struct arb_vec2){1, 0};
     if (angle != 0.0F) {
@@ -99,25 +99,6 @@ Test(rules_projectiles, one_flies_until_it_touches_somebody, .fini = close_stage
     cr_assert_eq(impact->impact.action, 70000 & 0xFFFF);
     cr_assert_float_eq(impact->impact.x, 14.25F, 0.01F);
     cr_assert_eq(stage_event(&stage, ARB_EVENT_HIT, 0)->hit.victim_slot, 1);
-}
-
-/* No input came; those that were made for these ticks would have had these sequences. */
-Test(rules_projectiles, held_fire_of_missing_inputs_has_their_actions, .fini = close_stage)
-{
-    open_with("", 2, NULL);
-    two(35, 20);
-    struct world_player *player = &stage.world.players[0];
-    player->last.sequence = 65534;
-    for (uint32_t i = 0; i < 3; i++) {
-        player->hold_ticks = 1 + 6 * i;
-        struct rules_shot shot = shot_of(0, (struct arb_vec2){5, 20}, 0, 0);
-        shot.sequence = 0;
-        stage_tick(&stage, &shot, 1, NULL, 0);
-        int32_t published[ARB_KIND_FIELDS_MAX];
-        arena_publish_projectile(&stage.context, stage_entity(&stage, ARB_ARENA_PROJECTILE, i),
-                                 published);
-        cr_expect_eq(published[ARB_PROJECTILE_ACTION], (int32_t)(65535 + 6 * i) & 0xFFFF);
-    }
 }
 
 /* The shooter saw it stand there; it has gone since. With a young view the shot misses. */
