@@ -24,6 +24,9 @@ foreach(file IN LISTS files)
     target_compile_definitions(${label}_${stem} PRIVATE ARBITER_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
         UDP_HAS_STAMPS=0)
     set(test ${label}/${stem})
+    if(NOT CMAKE_CROSSCOMPILING_EMULATOR)
+        continue() # built, but there is nothing to run it with
+    endif()
     add_test(NAME ${test} COMMAND ${label}_${stem})
     # Minutes on a processor that is emulated, for what each compiler of this machine's own shows as well.
     if(NOT WIN32 AND stem MATCHES "^test_(geometry|proto_property|transport_link)$")
@@ -34,16 +37,23 @@ foreach(file IN LISTS files)
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endforeach()
 
-# Bots of this system against this machine's own server: the same bits at both ends. ARBITER_NATIVE_BUILD: its build.
-if(TARGET arbiter-bots)
-    set(ARBITER_NATIVE_BUILD "${PROJECT_SOURCE_DIR}/build/release" CACHE PATH "Build folder of the server that the bots play on")
-    add_test(NAME foreign/match COMMAND "${PROJECT_SOURCE_DIR}/tests/support/play_match.sh" "${ARBITER_NATIVE_BUILD}/bin"
+# Bots and games of this system against this machine's own server: the same bits at both ends.
+set(ARBITER_NATIVE_BUILD "${PROJECT_SOURCE_DIR}/build/release" CACHE PATH "Build folder of the server that they play on")
+cmake_path(ABSOLUTE_PATH CMAKE_TOOLCHAIN_FILE BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE toolchain)
+set(support "${PROJECT_SOURCE_DIR}/tests/support")
+if(TARGET arbiter-bots AND CMAKE_CROSSCOMPILING_EMULATOR)
+    add_test(NAME foreign/match COMMAND "${support}/play_match.sh" "${ARBITER_NATIVE_BUILD}/bin"
         ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:arbiter-bots>)
     set_tests_properties(foreign/match PROPERTIES LABELS foreign TIMEOUT 120 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+endif()
+if(CMAKE_CROSSCOMPILING_EMULATOR)
+    add_test(NAME foreign/install COMMAND "${support}/foreign_install_test.sh" "${PROJECT_BINARY_DIR}"
+        "${ARBITER_NATIVE_BUILD}/bin" "${toolchain}" ${CMAKE_CROSSCOMPILING_EMULATOR})
+    set_tests_properties(foreign/install PROPERTIES LABELS foreign TIMEOUT 120 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
 endif()
 
 find_program(ARBITER_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH REQUIRED)
 string(REGEX REPLACE "nm$" "" tools "${CMAKE_NM}")
-add_test(NAME foreign/abi COMMAND "${ARBITER_PYTHON}" "${PROJECT_SOURCE_DIR}/tests/support/check_abi.py"
+add_test(NAME foreign/abi COMMAND "${ARBITER_PYTHON}" "${support}/check_abi.py"
     "${PROJECT_BINARY_DIR}/shared/package" --tools "${tools}" --enet $<TARGET_FILE:enet>)
 set_tests_properties(foreign/abi PROPERTIES LABELS foreign TIMEOUT 120)

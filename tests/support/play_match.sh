@@ -2,7 +2,7 @@
 # play_match.sh FOLDER [BOTS...]: a short match of the arbiterd in FOLDER and of its arbiter-bots, or of the command
 # BOTS, over real UDP; status 0 when both end well, the result is written, and each client saw the match and predicted
 # itself as the server did. For builds whose own checks (ThreadSanitizer) are what is of interest, and for bots of
-# another system. Status 77: FOLDER has no arbiterd.
+# another system. Status 77: FOLDER has no arbiterd, or BOTS said so.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$1
@@ -31,8 +31,10 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 [ -n "$port" ] || { cat "$work/log"; echo "match: the server did not become ready"; exit 1; }
-"$@" --connect "127.0.0.1:$port" --count 4 --policy aim --seed 1 --duration 30 --report json >"$work/report.json" ||
-    { cat "$work/log"; echo "match: the bots ended with a failure"; exit 1; }
+bots=0
+"$@" --connect "127.0.0.1:$port" --count 4 --policy aim --seed 1 --duration 30 --report json >"$work/report.json" || bots=$?
+[ "$bots" != 77 ] || exit 77 # what runs them is not here
+[ "$bots" = 0 ] || { cat "$work/log"; echo "match: the bots ended with $bots"; exit 1; }
 wait "$server" || { cat "$work/log"; echo "match: arbiterd ended with $?"; exit 1; }
 server=
 grep -q '"end_reason"' "$work/result.json"
