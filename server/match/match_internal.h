@@ -34,8 +34,10 @@ struct view_track {
     arb_fine delay;      /* what is believed of it */
     arb_tick delay_tick; /* S[tick] of the newest packet; 0: nothing was announced yet */
     arb_fine newest_at;  /* time of the newest view that was applied */
-    arb_fine age;        /* of views when their inputs are consumed, as far as it is believed */
-    arb_tick age_tick;   /* S[tick] of the newest claim; 0: none yet */
+    arb_fine lag;        /* from a view to the moment of its input, as believed */
+    arb_tick lag_target; /* target of the newest input that it is of; 0: none yet */
+    arb_fine picture_at; /* time of the newest view, and the first input that claimed it */
+    arb_tick picture_target;
 };
 
 /* The past that a shot meets. */

@@ -15,8 +15,8 @@
     X(FUTURE, "future")         /* after the server's present */                                   \
     X(TOO_OLD, "too_old")       /* more than max_rewind_ms, or of states no longer remembered */   \
     X(BACKWARD, "backward")     /* before a view of the same client that was applied */            \
-    X(RATE, "rate")             /* expected only if its delay, or the age of its views when they   \
-                                   are consumed, might change so fast */                           \
+    X(RATE, "rate")             /* expected only if its delay, or the lag of its views behind      \
+                                   their inputs, might change so fast */                           \
     X(UNEXPECTED, "unexpected") /* outside of view_tolerance_ms around what was expected */
 
 enum match_view_verdict {

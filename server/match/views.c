@@ -7,7 +7,7 @@
  * Why this gains a liar nothing: a view must be one that the client can have drawn; it is no older
  * than the measured round trip (the least of a window, which a stall does not raise), the real wait
  * and the delay that the client announces all the time, and that one moves no faster than an honest
- * client's, nor does the age of its views when they are consumed; and views only go forward. Nor
+ * client's, nor does the lag of its views behind their inputs; and views only go forward. Nor
  * does standing still help: a client that has told of a snapshot does not draw as if it had not
  * come, and where nothing newer came to be told of, what stands frozen on the screen grows too old
  * all the same. */
@@ -32,6 +32,12 @@ enum {
     JITTER_DEVIATIONS = 4,
     DEVIATION_SHARE = 16, /* of the newest arrival in the running means */
     DELAY_STEPS = 16,     /* the announced delay is in 1/16 tick */
+    /* A view and its input are of two clocks of the client, so their difference changes as slowly
+     * as the delay; but a game may draw before or after it makes its inputs, and these fall on
+     * whole ticks. */
+    LAG_SLACK_MS = 17,
+    PICTURE_MS =
+        67, /* inputs of one drawn frame share its picture: at 15 frames a second so long */
 };
 
 /* No claimed view is like these two: from == to == 0 with fraction 0 is "nothing drawn", and shots
@@ -196,6 +202,8 @@ struct claim {
     arb_fine now;      /* S[now] is the server's present */
     arb_fine consumed; /* the step that will take it */
     arb_fine wait;     /* target - now; less than 0: late */
+    arb_tick target;
+    arb_fine moment; /* of the client's input clock when it drew the view */
 };
 
 struct permitted {
@@ -256,37 +264,51 @@ static bool is_remembered(const struct match *match, const struct claim *claim,
         arb_tick tick = frame->tick - frame->entries[i].age;
         oldest = tick < oldest ? tick : oldest;
     }
-    arb_tick later = oldest + (arb_tick)((claim->consumed - claim->now) / ARB_FINE_TICK);
-    arb_tick newest = rewind_newest(match->rewind)->tick;
-    return rewind_frame(match->rewind, later < newest ? later : newest) != NULL;
+    /* By then the ring has gone on by as many ticks. */
+    arb_tick wait = (arb_tick)((claim->consumed - claim->now) / ARB_FINE_TICK);
+    return oldest >= wait && rewind_frame(match->rewind, oldest - wait) != NULL;
+}
+
+static bool is_same_picture(const struct match *match, const struct view_track *track,
+                            const struct claim *claim)
+{
+    return claim->at == track->picture_at && claim->target >= track->picture_target &&
+           fine(claim->target - track->picture_target) <= fine_of_ms(match, PICTURE_MS);
 }
 
 /* However packets are held up, lost or sent ahead: the clocks of inputs and of drawing both run on
- * evenly, so views are of about one age when their inputs are consumed. A client that chooses how
- * early its inputs come does not choose with each of them how old its view is. */
+ * evenly, so a view lags behind the moment of its input as the views before did. A client that
+ * chooses how early its inputs come, or another picture each time, as it suits, leaves that. */
 static struct permitted steady(const struct match *match, const struct view_track *track,
                                const struct claim *claim)
 {
-    if (claim->wait < 0 || track->age_tick == 0) {
+    if (claim->wait < 0 || track->lag_target == 0 || is_same_picture(match, track, claim)) {
         return (struct permitted){INT64_MIN, INT64_MAX};
     }
-    arb_fine middle = claim->consumed - track->age;
-    arb_fine most = fine_of_ms(match, match->config.lagcomp.view_tolerance_ms) +
-                    most_change(match, track->age_tick, (arb_tick)(claim->now / ARB_FINE_TICK));
+    arb_fine middle = claim->moment - track->lag;
+    arb_fine most =
+        fine_of_ms(match, LAG_SLACK_MS) + most_change(match, track->lag_target, claim->target);
     return (struct permitted){middle - most, middle + most};
 }
 
-static void follow_age(const struct match *match, struct view_track *track,
+/* Goes towards what is claimed as fast as an honest client's lag may. */
+static void follow_lag(const struct match *match, struct view_track *track,
                        const struct claim *claim)
 {
-    arb_fine age = claim->consumed - claim->at;
-    arb_tick now = (arb_tick)(claim->now / ARB_FINE_TICK);
-    if (track->age_tick != 0) {
-        arb_fine step = most_change(match, track->age_tick, now);
-        age = clamp(age, track->age - step, track->age + step);
+    if (is_same_picture(match, track, claim)) {
+        return;
     }
-    track->age = age;
-    track->age_tick = now;
+    if (claim->at != track->picture_at) {
+        track->picture_at = claim->at;
+        track->picture_target = claim->target;
+    }
+    arb_fine lag = claim->moment - claim->at;
+    if (track->lag_target != 0) {
+        arb_fine step = most_change(match, track->lag_target, claim->target);
+        lag = clamp(lag, track->lag - step, track->lag + step);
+    }
+    track->lag = lag;
+    track->lag_target = claim->target;
 }
 
 static enum match_view_verdict judge(const struct match *match, uint16_t slot,
@@ -371,13 +393,17 @@ enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct a
                           .at = arb_view_at(&input->view),
                           .now = fine(now),
                           .consumed = wait > 0 ? fine(input->target_tick) : fine(now),
-                          .wait = wait};
+                          .wait = wait,
+                          .target = input->target_tick,
+                          .moment = fine(input->target_tick) +
+                                    (arb_fine)input->muzzle_fraction * (ARB_FINE_TICK / 256)};
     enum match_view_verdict verdict = judge(match, slot, &claim);
-    if (wait >= 0 && (verdict == MATCH_VIEW_HONOURED || verdict == MATCH_VIEW_RATE)) {
-        follow_age(match, track, &claim);
-    }
     if (verdict != MATCH_VIEW_HONOURED) {
         input->view = replaced(match, slot, &claim, verdict);
+    }
+    if (wait >= 0 && (verdict == MATCH_VIEW_HONOURED || verdict == MATCH_VIEW_RATE ||
+                      verdict == MATCH_VIEW_UNEXPECTED)) {
+        follow_lag(match, track, &claim);
     }
     /* What a late press got in place of its claim is younger than the honest views that follow. */
     if (wait >= 0 && !is_present(&input->view) && !is_refused(&input->view)) {
