@@ -5,6 +5,7 @@
 #include "server/loop/loop.h"
 #include "server/loop/loop_log.h"
 #include "server/loop/loop_trace.h"
+#include "server/loop/loop_traffic.h"
 #include "server/ops/log.h"
 #include "server/ops/result.h"
 
@@ -265,6 +266,7 @@ static void play(struct daemon *daemon, char *error, enum arb_result *result)
     log_ready(daemon);
     loop_run(daemon->loop, &report);
     loop_log_report(&report, daemon->net);
+    loop_log_traffic(daemon->match, rules_of(daemon->config)->schema, daemon->net);
     log_drops(daemon->match);
     loop_destroy(daemon->loop);
     *result = match_decided(daemon->match) ? daemon->result_written : ARB_NO_RESULT;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 enum {
-    LOOP_HISTOGRAM_FINE = 100,  /* of 10 us */
-    LOOP_HISTOGRAM_COARSE = 90, /* of 100 us */
+    LOOP_HISTOGRAM_FINE = 100,   /* of 10 us */
+    LOOP_HISTOGRAM_COARSE = 490, /* of 100 us */
     LOOP_HISTOGRAM_BUCKETS = LOOP_HISTOGRAM_FINE + LOOP_HISTOGRAM_COARSE + 1,
 };
 

@@ -66,9 +66,21 @@ static uint64_t desertion_end_ns(const struct loop *loop)
     return loop->started_ns + loop->options.join_timeout_s * second_ns;
 }
 
+static void on_readable(uv_poll_t *poll, int status, int events);
+
+/* The socket is watched only while nothing else wakes us. Ticks read it anyway, and the kernel says
+ * when each datagram came: to be woken by every client's datagram would cost more than all the rest
+ * of a tick. */
+static void watch_socket(struct loop *loop)
+{
+    int failed = uv_poll_start(&loop->socket, UV_READABLE, on_readable);
+    ARB_ASSERT(failed == 0);
+}
+
 static void fall_asleep(struct loop *loop)
 {
     loop->state = LOOP_ASLEEP;
+    watch_socket(loop);
     loop_timer_arm(loop->timer, desertion_end_ns(loop));
 }
 
@@ -76,6 +88,7 @@ static void fall_asleep(struct loop *loop)
 static void wake(struct loop *loop, uint64_t now_ns)
 {
     loop->state = LOOP_TICKING;
+    uv_poll_stop(&loop->socket);
     loop->ticking_since_ns = now_ns;
     scheduler_start(&loop->scheduler, now_ns, loop->options.tick_rate,
                     loop->options.max_catchup_ticks);
@@ -120,6 +133,17 @@ static void begin_draining(struct loop *loop, uint64_t now_ns)
 
 /* ---- ticks ---- */
 
+/* Whatever came in keeps us awake for a while. */
+static void receive(struct loop *loop, uint64_t now_ns)
+{
+    struct net *net = loop->options.net;
+    const struct arb_net_counters *counters = arb_net_counters(net_transport(net));
+    uint64_t before = counters->datagrams_in;
+    net_receive(net, now_ns, match_tick(loop->options.match),
+                scheduler_fraction(&loop->scheduler, now_ns));
+    if (counters->datagrams_in != before) loop->awake_until_ns = now_ns + awake_ns;
+}
+
 static void run_one(struct loop *loop)
 {
     struct loop_report *report = loop->report;
@@ -128,8 +152,7 @@ static void run_one(struct loop *loop)
     uint64_t deadline_ns = scheduler_deadline_ns(&loop->scheduler);
     uint64_t allocated = arb_mem_count();
     bool live = match_phase(match) == ARB_PHASE_LIVE;
-    net_receive(loop->options.net, start_ns, match_tick(match),
-                scheduler_fraction(&loop->scheduler, start_ns));
+    receive(loop, start_ns);
     tick_run(match, TICK_LIVE);
     scheduler_ran(&loop->scheduler);
     loop_histogram_add(&report->lateness, start_ns > deadline_ns ? start_ns - deadline_ns : 0);
@@ -230,11 +253,10 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     uint64_t now_ns = loop_now_ns();
     (void)status;
     (void)events;
-    if (loop->state == LOOP_DONE) return;
-    if (loop->state == LOOP_ASLEEP) wake(loop, now_ns);
+    if (loop->state != LOOP_ASLEEP) return;
+    wake(loop, now_ns);
+    receive(loop, now_ns);
     loop->awake_until_ns = now_ns + awake_ns;
-    net_receive(loop->options.net, now_ns, match_tick(loop->options.match),
-                scheduler_fraction(&loop->scheduler, now_ns));
 }
 
 /* First signal: as configured; a further one: at once. A match that is not live yet has nothing to
@@ -281,7 +303,6 @@ static int open_handles(struct loop *loop)
     if (error == 0) error = uv_signal_start(&loop->terminate, on_signal, SIGTERM);
     if (error == 0) error = uv_signal_start(&loop->interrupt, on_signal, SIGINT);
     if (error == 0) error = uv_signal_start(&loop->hangup, on_signal, SIGHUP);
-    if (error == 0) error = uv_poll_start(&loop->socket, UV_READABLE, on_readable);
     return error;
 }
 

@@ -220,6 +220,11 @@ const struct rewind *match_rewind(const struct match *match)
     return match->rewind;
 }
 
+const struct replicate *match_replicate(const struct match *match)
+{
+    return match->replicate;
+}
+
 uint32_t match_present_count(const struct match *match)
 {
     return match->present;

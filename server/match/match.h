@@ -70,6 +70,10 @@ struct match_drops {
 };
 struct match_drops match_drops(const struct match *match);
 
+struct replicate;
+/* What all snapshots so far were, and what their streams consisted of (server/replicate). */
+const struct replicate *match_replicate(const struct match *match);
+
 /* Counted of a player's session; see struct arb_counts. */
 void match_get_counts(const struct match *match, uint16_t slot, struct arb_counts *out);
 

@@ -5,13 +5,14 @@
 #include <string.h>
 
 /* Between two drains of the inbox a place brings at most `messages_per_tick` messages (a HELLO
- * among them becomes a JOIN), and a LEAVE for each JOIN and for who was there before. */
+ * among them becomes a JOIN), and a LEAVE for each JOIN and for who was there before. A JOIN may
+ * wait from earlier drains. */
 static size_t inbox_bytes(const struct net_config *config)
 {
     size_t message = sizeof(struct inbox_entry) + ARB_NET_MESSAGE_MAX;
     size_t leave = sizeof(struct inbox_entry);
     size_t place = config->messages_per_tick * message + (config->messages_per_tick + 1) * leave;
-    return config->session_capacity * place;
+    return config->session_capacity * (place + NET_JOIN_BYTES);
 }
 
 struct net *net_create(struct arb_arena *arena, const struct net_config *config,
@@ -26,6 +27,11 @@ struct net *net_create(struct arb_arena *arena, const struct net_config *config,
     net->sessions = arb_arena_take_array(arena, config->session_capacity, sizeof(struct session));
     net->inbox.capacity = inbox_bytes(config);
     net->inbox.bytes = arb_arena_take(arena, net->inbox.capacity);
+    net->joins_per_tick = NET_JOIN_MESSAGES / config->session_capacity;
+    if (net->joins_per_tick == 0) net->joins_per_tick = 1;
+    net->joins_left = net->joins_per_tick;
+    net->waiting.capacity = (size_t)config->session_capacity * NET_JOIN_BYTES;
+    net->waiting.bytes = arb_arena_take(arena, net->waiting.capacity);
     return net;
 }
 
@@ -33,6 +39,13 @@ void net_destroy(struct net *net)
 {
     arb_net_destroy(net->transport);
     net->transport = NULL;
+}
+
+void net_count(struct net_traffic *traffic, const uint8_t *bytes, size_t size)
+{
+    struct net_traffic *type = &traffic[arb_message_type(bytes, size)];
+    type->messages++;
+    type->bytes += size;
 }
 
 struct session *net_find(struct net *net, struct port_session id)
@@ -228,6 +241,7 @@ static void on_ping(struct net *net, const struct session *session, struct port_
         arb_message_encode(ARB_MESSAGE_PONG, &arb_pong_fields, &pong, bytes, sizeof bytes);
     ARB_ASSERT(size > 0);
     arb_net_send(net->transport, id.index, ARB_NET_CHANNEL_UNSEQUENCED, bytes, size);
+    net_count(net->counters.out, bytes, size);
     net->answered = true;
 }
 
@@ -249,6 +263,7 @@ static void on_message(struct net *net, const struct arb_net_event *event)
     struct port_session id = {(uint16_t)event->peer, event->epoch};
     struct session *session = net_find(net, id);
     net->counters.messages++;
+    net_count(net->counters.in, event->bytes, event->size);
     if (session == NULL || session->state == SESSION_CLOSING) return;
     if (session->messages >= net->config.messages_per_tick) {
         net->counters.over_limit++;

@@ -43,6 +43,9 @@ struct net_counters {
     uint64_t refused[ARB_DECODE_REASONS]; /* by enum arb_decode */
     uint64_t over_limit;                  /* more messages in a tick than allowed */
     uint64_t versions_refused, cut_offenders, cut_silent;
+    struct net_traffic {
+        uint64_t messages, bytes;                    /* without the transport's heads */
+    } in[ARB_MESSAGE_TYPES], out[ARB_MESSAGE_TYPES]; /* by enum arb_message_type; 0: unknown */
 };
 
 struct net;

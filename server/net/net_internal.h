@@ -32,6 +32,15 @@ struct inbox_entry {
     uint8_t type; /* enum port_message_type */
 };
 
+enum {
+    /* A JOIN in the inbox, at most. */
+    NET_JOIN_BYTES = sizeof(struct inbox_entry) + 64,
+    /* Who joins is told of everybody and everybody of him: when a crowd comes at once, so many of
+     * these messages are begun per tick, the others wait. Else the crowd of a thousand stalls the
+     * match by seconds, and the million messages take memory that is of no use ever after. */
+    NET_JOIN_MESSAGES = 4096,
+};
+
 /* Messages in order of arrival. Emptied by each tick, so it is a plain stretch of memory; its size
  * follows from the limits, so it is never full. */
 struct inbox {
@@ -44,6 +53,9 @@ struct net {
     struct arb_net *transport;
     struct session *sessions; /* [session_capacity] by peer */
     struct inbox inbox;
+    struct inbox waiting; /* JOINs that go first into the next tick's inbox; of sessions that are
+                             there, so at most one for each */
+    uint32_t joins_per_tick, joins_left;
     struct net_counters counters;
     uint64_t schema_hash;
     uint64_t now_ns;
@@ -56,6 +68,9 @@ struct net {
 
 /* NULL when that session is not there any more. */
 struct session *net_find(struct net *net, struct port_session id);
+
+/* Counts a message under its type in one of the tables of the counters. */
+void net_count(struct net_traffic *traffic, const uint8_t *bytes, size_t size);
 
 /* Adds to the inbox. */
 void net_queue(struct net *net, enum port_message_type type, struct port_session id,

@@ -7,10 +7,24 @@
 
 /* ---- take ---- */
 
-static bool take_join(struct net *net, struct port_message *out, const uint8_t *bytes)
+static void wait_for_turn(struct net *net, const uint8_t *entry, size_t bytes)
+{
+    struct inbox *waiting = &net->waiting;
+    ARB_ASSERT(bytes <= NET_JOIN_BYTES && waiting->capacity - waiting->written >= bytes);
+    memcpy(waiting->bytes + waiting->written, entry, bytes);
+    waiting->written += bytes;
+}
+
+static bool take_join(struct net *net, struct port_message *out, const uint8_t *bytes, size_t size)
 {
     struct session *session = net_find(net, out->session);
     if (session == NULL || session->state != SESSION_OPEN) return false; /* gone meanwhile */
+    if (net->joins_left == 0) {
+        size_t head = sizeof(struct inbox_entry);
+        wait_for_turn(net, bytes - head, head + size);
+        return false;
+    }
+    net->joins_left--;
     session->taken = true;
     session->taken_epoch = session->epoch;
     memcpy(out->name, bytes, sizeof out->name);
@@ -57,7 +71,10 @@ static bool take_spectate(struct net *net, struct port_message *out, const uint8
 static void drained(struct net *net)
 {
     net->inbox.read = 0;
-    net->inbox.written = 0;
+    net->inbox.written = net->waiting.written;
+    memcpy(net->inbox.bytes, net->waiting.bytes, net->waiting.written);
+    net->waiting.written = 0;
+    net->joins_left = net->joins_per_tick;
     for (uint32_t i = 0; i < net->config.session_capacity; i++) {
         net->sessions[i].messages = 0;
     }
@@ -74,7 +91,7 @@ static bool port_take(void *owner, struct port_message *out)
         inbox->read += sizeof entry + entry.size;
         out->type = (enum port_message_type)entry.type;
         out->session = (struct port_session){entry.index, entry.epoch};
-        bool good = out->type == PORT_JOIN       ? take_join(net, out, bytes)
+        bool good = out->type == PORT_JOIN       ? take_join(net, out, bytes, entry.size)
                     : out->type == PORT_LEAVE    ? take_leave(net, out)
                     : out->type == PORT_SPECTATE ? take_spectate(net, out, bytes, entry.size)
                                                  : take_inputs(net, out, bytes, entry.size);
@@ -114,6 +131,7 @@ static void port_put(void *owner, struct port_session id, uint8_t channel, const
     } else {
         arb_net_send(net->transport, id.index, channel, bytes, size);
     }
+    net_count(net->counters.out, bytes, size);
 }
 
 static void port_refuse(void *owner, struct port_session id, enum arb_refusal reason)

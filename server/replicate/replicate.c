@@ -76,9 +76,32 @@ static struct replicate_state *state_of(const struct replicate *replicate, uint1
     return &replicate->clients[client];
 }
 
+static void add_counts(struct replicate_counts *to, const struct replicate_counts *from)
+{
+    to->snapshots += from->snapshots;
+    to->chunks += from->chunks;
+    to->bytes += from->bytes;
+    to->full += from->full;
+    to->deferred += from->deferred;
+    to->dropped += from->dropped;
+    to->held += from->held;
+    to->slowed += from->slowed;
+    to->bad_acks += from->bad_acks;
+}
+
+struct replicate_counts replicate_totals(const struct replicate *replicate)
+{
+    struct replicate_counts totals = replicate->left;
+    for (uint32_t i = 0; i < replicate->config.client_capacity; i++) {
+        add_counts(&totals, &replicate->clients[i].counts);
+    }
+    return totals;
+}
+
 void replicate_reset(struct replicate *replicate, uint16_t client)
 {
     struct replicate_state *state = state_of(replicate, client);
+    add_counts(&replicate->left, &state->counts);
     struct replicate_track *tracks = state->tracks;
     memset(tracks, 0, replicate->config.entity_capacity * sizeof *tracks);
     *state = (struct replicate_state){.tracks = tracks, .entries = state->entries};
@@ -117,6 +140,23 @@ static bool ack_one(struct replicate_state *state, uint64_t id)
     return true;
 }
 
+/* Of the acknowledgements in `said` (bit i: id - i), those that were not there before. */
+static uint64_t new_acks(struct replicate_state *state, uint64_t id, uint64_t said)
+{
+    bool newer = id > state->noted;
+    uint64_t step = newer ? id - state->noted : state->noted - id;
+    if (step >= 64) {
+        if (newer) state->noted_mask = said;
+        if (newer) state->noted = id;
+        return said;
+    }
+    uint64_t known = newer ? state->noted_mask << step : state->noted_mask >> step;
+    state->noted_mask = newer ? known | said : state->noted_mask | said << step;
+    if (newer) state->noted = id;
+    return said & ~known;
+}
+
+/* Each packet repeats what the ones before it said: only what is new looks into the ring. */
 void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapshot, uint32_t mask,
                    arb_tick now)
 {
@@ -125,10 +165,15 @@ void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapsh
     /* One ring ahead of zero, so that ids just after the start widen to something before it. */
     uint64_t bias = UINT64_C(1) << 16;
     uint64_t id = arb_widen16(snapshot, state->newest + bias);
-    bool good = id > bias && ack_one(state, id - bias);
-    for (uint32_t i = 0; i < 32; i++) {
-        uint64_t older = id - 1 - i;
-        if ((mask >> i & 1) != 0) good = older > bias && ack_one(state, older - bias) && good;
+    uint64_t fresh = (uint64_t)mask << 1 | 1;
+    /* What was never sent is not noted: it may be sent yet, and is an offence each time. */
+    uint64_t real = id > bias ? id - bias : 0;
+    bool real_ones = real > 0 && real <= state->newest && (real >= 64 || fresh >> real == 0);
+    if (real_ones) fresh = new_acks(state, real, fresh);
+    bool good = true;
+    for (; fresh != 0; fresh &= fresh - 1) {
+        uint64_t older = id - (uint64_t)__builtin_ctzll(fresh);
+        good = older > bias && ack_one(state, older - bias) && good;
     }
     if (!good) state->counts.bad_acks++;
     if (state->newest_acked == before) return;

@@ -126,5 +126,7 @@ uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint
 
 const struct replicate_counts *replicate_counts(const struct replicate *replicate, uint16_t client);
 const struct replicate_traffic *replicate_traffic(const struct replicate *replicate);
+/* Counted of all clients that ever were. */
+struct replicate_counts replicate_totals(const struct replicate *replicate);
 
 #endif

@@ -8,25 +8,28 @@
 /* No remembered snapshot has entries within first..first + count. */
 static bool is_free(const struct replicate_state *state, size_t first, uint32_t count)
 {
+    uint32_t begin = (uint32_t)first, end = begin + count, met = 0;
     for (uint32_t i = 0; i < REPLICATE_RING; i++) {
-        const struct replicate_sent *sent = &state->sent[i];
-        bool apart = sent->id == 0 || first + count <= sent->first ||
-                     (size_t)sent->first + sent->entity_count <= first;
-        if (!apart) return false;
+        met |= (uint32_t)(end > state->firsts[i]) & (uint32_t)(state->ends[i] > begin);
     }
-    return true;
+    return met == 0;
 }
 
 /* Behind all that is remembered. */
 static size_t top_of(const struct replicate_state *state)
 {
-    size_t top = 0;
+    uint32_t top = 0;
     for (uint32_t i = 0; i < REPLICATE_RING; i++) {
-        const struct replicate_sent *sent = &state->sent[i];
-        size_t end = sent->id == 0 ? 0 : (size_t)sent->first + sent->entity_count;
-        if (end > top) top = end;
+        top = state->ends[i] > top ? state->ends[i] : top;
     }
     return top;
+}
+
+static void forget(struct replicate_state *state, uint32_t place)
+{
+    state->sent[place].id = 0;
+    state->firsts[place] = 0;
+    state->ends[place] = 0;
 }
 
 /* Where `count` entries fit, `capacity` when nowhere: at the start, else behind the newest, else
@@ -48,15 +51,17 @@ struct arb_held_entry *replicate_remember(const struct replicate *replicate,
     size_t capacity = (size_t)REPLICATE_RING * replicate->config.entity_capacity;
     ARB_ASSERT(count <= replicate->config.entity_capacity);
     uint32_t id = state->newest + 1;
-    uint32_t forget = id; /* its place in the ring: the one that is 64 older, then newer ones */
+    uint32_t oldest = id; /* its place in the ring: the one that is 64 older, then newer ones */
     size_t first;
     do {
-        state->sent[forget++ % REPLICATE_RING].id = 0;
+        forget(state, oldest++ % REPLICATE_RING);
         first = find_place(state, capacity, count);
     } while (first == capacity);
     state->newest = id;
     state->sent[id % REPLICATE_RING] = (struct replicate_sent){
         .id = id, .entity_count = count, .first = (uint32_t)first, .tick = tick};
+    state->firsts[id % REPLICATE_RING] = (uint32_t)first;
+    state->ends[id % REPLICATE_RING] = (uint32_t)first + count;
     return state->entries + first;
 }
 

@@ -67,11 +67,14 @@ struct replicate_state {
     bool is_crowded;   /* a good part of what is in view did not fit the newest snapshot */
     struct replicate_rate rate;
     uint32_t newest_acked;
-    uint32_t whole;           /* newest snapshot id that carried all that was due; 0: none */
-    uint32_t unanswered;      /* full snapshots since there was a baseline */
-    arb_tick unanswered_tick; /* of the last of them */
+    uint64_t noted, noted_mask; /* bit i: snapshot id noted - i was acknowledged already */
+    uint32_t whole;             /* newest snapshot id that carried all that was due; 0: none */
+    uint32_t unanswered;        /* full snapshots since there was a baseline */
+    arb_tick unanswered_tick;   /* of the last of them */
     struct replicate_sent sent[REPLICATE_RING]; /* snapshot id modulo REPLICATE_RING */
     struct replicate_said said[REPLICATE_RING]; /* beside `sent` */
+    /* Entries first..end of each of `sent`, close together; 0, 0 for none. */
+    uint32_t firsts[REPLICATE_RING], ends[REPLICATE_RING];
     struct arb_held_entry *entries; /* [REPLICATE_RING * entity_capacity], of all in `sent` */
     struct replicate_track *tracks; /* [entity_capacity], by entity id */
     struct replicate_counts counts;
@@ -128,6 +131,7 @@ struct replicate {
     bool all_due;
     struct replicate_state *clients;
     struct replicate_traffic traffic;
+    struct replicate_counts left; /* of clients that others came after */
 };
 
 /* One snapshot in the making. */

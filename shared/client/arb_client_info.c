@@ -138,6 +138,16 @@ void arb_client_note_clocks(struct arbiter_client *client)
     out->loss = lost_share(&client->snapshots);
 }
 
+const struct arb_client_account *arb_client_account(const struct arbiter_client *client)
+{
+    return &client->account;
+}
+
+const struct arb_schema *arb_client_schema(const struct arbiter_client *client)
+{
+    return client->schema;
+}
+
 void arbiter_client_statistics(const struct arbiter_client *client,
                                struct arbiter_statistics *statistics)
 {

@@ -178,6 +178,13 @@ static void acknowledge(struct arb_predict *predict, arb_sequence consumed)
     }
 }
 
+void arb_predict_acknowledge(struct arb_predict *predict, arb_tick tick, arb_sequence consumed)
+{
+    acknowledge(predict, consumed);
+    predict->confirmed_tick = tick;
+    predict->predicted_tick = tick;
+}
+
 enum arb_predict_verdict arb_predict_confirm(struct arb_predict *predict, arb_tick tick,
                                              const struct arb_own *own, uint8_t control,
                                              arb_sequence consumed)

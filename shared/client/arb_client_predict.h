@@ -85,6 +85,9 @@ enum arb_predict_verdict arb_predict_confirm(struct arb_predict *predict, arb_ti
                                              const struct arb_own *own, uint8_t control,
                                              arb_sequence consumed);
 
+/* The server's word for a client that does not predict: what it has consumed, as of `tick`. */
+void arb_predict_acknowledge(struct arb_predict *predict, arb_tick tick, arb_sequence consumed);
+
 /* What the own player looks like `at` on the input clock: between the state of tick floor(at) - 1
  * and that of floor(at), which `now` steers if no input was made for it yet. */
 struct arb_predict_shown {

@@ -101,6 +101,10 @@ static const char *build_match(struct arbiter_client *client, const struct arb_s
     if (match->geometry == NULL || arb_geometry_hash(match->geometry) != match->welcome.map_hash) {
         return "the server's map does not match its hash";
     }
+    if (client->light) {
+        arb_geometry_destroy(match->geometry);
+        match->geometry = NULL;
+    }
     return NULL;
 }
 
@@ -139,6 +143,7 @@ static void welcome(struct arbiter_client *client, const uint8_t *bytes, size_t 
         return;
     }
     match->known = true;
+    client->schema = match->schema;
     arb_client_make_room(client);
     arb_time_sync_reset(&client->clocks.sync, match->welcome.tick_rate);
     arb_predict_reset(&client->predict, &match->params, match->geometry);
@@ -264,7 +269,10 @@ void arb_client_message(struct arbiter_client *client, const uint8_t *bytes, siz
                         uint64_t received_ns)
 {
     bool known = client->match.known;
-    switch (arb_message_type(bytes, size)) {
+    int type = arb_message_type(bytes, size);
+    client->account.types[type].messages++;
+    client->account.types[type].bytes += size;
+    switch (type) {
     case ARB_MESSAGE_REFUSED:
         refused(client, bytes, size);
         return;

@@ -101,6 +101,10 @@ static void correct(struct arbiter_client *client, enum cause cause, struct arb_
 static void confirm_own(struct arbiter_client *client, const struct commit *commit)
 {
     struct arb_predict *predict = &client->predict;
+    if (client->light) {
+        arb_predict_acknowledge(predict, commit->tick, commit->consumed);
+        return;
+    }
     if (!commit->has_own) {
         arb_predict_no_state(predict);
         arb_client_offset_set(client, (struct arb_vec2){0.0F, 0.0F});
@@ -228,6 +232,7 @@ static enum verdict decode_group(struct arbiter_client *client, arb_tick tick,
         .entity_capacity = history->entity_capacity,
         .point_capacity = history->point_capacity,
         .own = &slot->own,
+        .account = &client->account.streams,
     };
     if (arb_delta_decode(&rule, assembly->bytes, assembly->size, tick, back != 0 ? &base : NULL,
                          &out) != ARB_DECODE_OK) {

@@ -332,20 +332,31 @@ static void remember_drawn(struct arbiter_client *client, const struct arb_view 
         (uint8_t)((client->clocks.input.at & (ARB_FINE_TICK - 1)) / (ARB_FINE_TICK / 256));
 }
 
+/* Finds the view that this moment has; false: nothing is there to be drawn. */
+static bool find_view(struct arbiter_client *client, struct arb_view *view,
+                      struct arbiter_view *out)
+{
+    const struct arb_held *held = &client->snapshots.history.held;
+    *view = (struct arb_view){0};
+    if (!client->clocks.view.running || !arb_held_find(held, client->clocks.view.at, view)) {
+        return false;
+    }
+    out->time = (struct arbiter_drawn_time){view->from_tick, view->to_tick, view->fraction};
+    client->statistics.frozen_frames += view->from_tick == view->to_tick && view->fraction > 0;
+    client->statistics.sampled_frames++;
+    return true;
+}
+
 static void sample_world(struct arbiter_client *client, struct arbiter_view *out)
 {
     struct arb_client_drawing *drawing = &client->drawing;
     const struct arb_held *held = &client->snapshots.history.held;
-    struct arb_view view = {0};
+    struct arb_view view;
     struct arb_held_place place;
-    bool anything =
-        client->clocks.view.running && arb_held_find(held, client->clocks.view.at, &view);
+    bool anything = find_view(client, &view, out);
     if (anything) {
         bool found = arb_held_place(held, &view, &place);
         ARB_ASSERT(found);
-        out->time = (struct arbiter_drawn_time){view.from_tick, view.to_tick, view.fraction};
-        client->statistics.frozen_frames += view.from_tick == view.to_tick && view.fraction > 0;
-        client->statistics.sampled_frames++;
     }
     drawing->entity_count = 0;
     drawing->point_count = 0;
@@ -388,18 +399,23 @@ _Static_assert((int)ARBITER_FIELDS_MAX == (int)ARB_KIND_FIELDS_MAX, "a value for
 _Static_assert((int)ARBITER_NAME_BYTES == (int)ARB_NAME_BYTES, "copied as a whole");
 _Static_assert((int)ARBITER_BUTTONS == (int)ARB_BUTTON_COUNT, "a count for each button");
 
-static void sample_board(struct arbiter_client *client, struct arbiter_view *out)
+static void sample_players(struct arbiter_client *client, struct arbiter_view *out)
 {
     struct arb_client_board *board = &client->board;
-    out->phase = board->phase;
-    out->round = board->round;
-    out->phase_end_tick = board->phase_end_tick;
     for (uint32_t slot = 0; slot < board->capacity; slot++) {
         if (board->known[slot]) {
             board->out[out->player_count++] = board->players[slot];
         }
     }
     out->players = board->out;
+}
+
+static void sample_match(const struct arbiter_client *client, struct arbiter_view *out)
+{
+    const struct arb_client_board *board = &client->board;
+    out->phase = board->phase;
+    out->round = board->round;
+    out->phase_end_tick = board->phase_end_tick;
     out->has_result = board->has_result;
     out->result_winner = ARBITER_NO_SLOT;
     if (board->has_result) {
@@ -427,7 +443,7 @@ static enum arbiter_game game_now(const struct arbiter_client *client)
     if (client->config.spectate) {
         return ARBITER_GAME_SPECTATING;
     }
-    return client->predict.has_state ? ARBITER_GAME_PLAYING : ARBITER_GAME_WAITING;
+    return client->snapshots.has_own ? ARBITER_GAME_PLAYING : ARBITER_GAME_WAITING;
 }
 
 void arbiter_client_sample(struct arbiter_client *client, uint64_t now_ns,
@@ -450,13 +466,30 @@ void arbiter_client_sample(struct arbiter_client *client, uint64_t now_ns,
             view->followed_key = arb_key_order(client->snapshots.controlled);
         }
     }
-    sample_board(client, view);
+    sample_players(client, view);
+    sample_match(client, view);
     if (view->phase_end_tick != 0 && view->tick_rate != 0) {
         double left = (double)view->phase_end_tick - view->server_tick;
         view->phase_left_s = left > 0.0 ? left / (double)view->tick_rate : 0.0;
     }
     view->events = client->events.out;
     view->event_count = arb_client_events_take(client);
+    view->connection = client->connection;
+    view->game = game_now(client);
+}
+
+void arb_client_glance(struct arbiter_client *client, struct arbiter_view *view)
+{
+    *view = (struct arbiter_view){.own_slot = ARBITER_NO_SLOT};
+    if (client->match.known) {
+        struct arb_view drawn;
+        view->own_slot = client->match.welcome.player_slot;
+        view->tick_rate = client->match.welcome.tick_rate;
+        find_view(client, &drawn, view);
+        remember_drawn(client, &drawn);
+    }
+    sample_match(client, view);
+    arb_client_events_take(client);
     view->connection = client->connection;
     view->game = game_now(client);
 }

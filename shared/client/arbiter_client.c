@@ -76,6 +76,12 @@ struct arbiter_client *arbiter_client_create(const struct arbiter_config *config
     return client;
 }
 
+void arb_client_go_light(struct arbiter_client *client)
+{
+    ARB_ASSERT(client->net == NULL);
+    client->light = true;
+}
+
 /* What only a connection has; the result and the figures outlive it. */
 static void drop_connection(struct arbiter_client *client)
 {
@@ -154,6 +160,8 @@ static void begin(struct arbiter_client *client, uint64_t now_ns)
     drop_board(client);
     memset(&client->info, 0, sizeof client->info);
     memset(&client->statistics, 0, sizeof client->statistics);
+    memset(&client->account, 0, sizeof client->account);
+    client->schema = NULL;
     client->correction_sum_m = 0.0;
     client->now_ns = now_ns;
     client->connect_ns = now_ns;

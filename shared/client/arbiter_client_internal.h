@@ -16,6 +16,7 @@
 #define ARBITER_CLIENT_INTERNAL_H
 
 #include "shared/client/arb_client_history.h"
+#include "shared/client/arb_client_light.h"
 #include "shared/client/arb_client_pace.h"
 #include "shared/client/arb_client_predict.h"
 #include "shared/client/arb_client_projectiles.h"
@@ -126,6 +127,9 @@ struct arb_client_drawing {
 
 struct arbiter_client {
     struct arbiter_config config;
+    struct arb_client_account account; /* of the newest connection */
+    const struct arb_schema *schema;   /* of its match, which outlives it; or NULL */
+    bool light;                        /* arb_client_go_light */
     enum arbiter_connection connection;
     enum arbiter_game game;
     struct arbiter_disconnect_info info;

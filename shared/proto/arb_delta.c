@@ -178,6 +178,21 @@ static enum said read_said(struct job *job, uint8_t kind)
     return arb_bits_read(&job->reader, 1) != 0 ? SAID_LEFT_OUT : SAID_GONE;
 }
 
+static struct arb_delta_kind_account *account_of(const struct job *job, uint8_t kind)
+{
+    struct arb_delta_account *account = job->out->account;
+    return account == NULL ? NULL : &account->kinds[kind];
+}
+
+static void count_said(struct arb_delta_kind_account *account, enum said said, size_t bits)
+{
+    account->said_bits += bits;
+    account->updates += said == SAID_UPDATE;
+    account->unchanged += said == SAID_UNCHANGED;
+    account->left_out += said == SAID_LEFT_OUT;
+    account->gone += said == SAID_GONE;
+}
+
 static enum arb_decode read_head(struct job *job)
 {
     struct arb_delta_out *out = job->out;
@@ -237,7 +252,10 @@ static enum arb_decode read_known(struct job *job, uint32_t index)
     const struct arb_delta_base *base = job->base;
     const struct arb_published *from = &base->frame->entities[index];
     uint64_t age = job->tick - base->tick + base->entries[index].age;
+    size_t before = job->reader.bit;
     enum said said = read_said(job, from->kind);
+    struct arb_delta_kind_account *account = account_of(job, from->kind);
+    if (account != NULL) count_said(account, said, job->reader.bit - before);
     if (said == SAID_GONE) return ARB_DECODE_OK;
     if (said == SAID_UNCHANGED) return keep(job, from, 0);
     if (age > UINT16_MAX || base->entries[index].age > base->tick) return ARB_DECODE_RANGE;
@@ -247,13 +265,14 @@ static enum arb_decode read_known(struct job *job, uint32_t index)
     if (entity == NULL) return ARB_DECODE_RANGE;
     entity->kind = from->kind;
     return arb_delta_record_read(&job->reader, job->rule, &state, job->tick, job->out->frame,
-                                 job->out->point_capacity, entity);
+                                 job->out->point_capacity, entity, account);
 }
 
 static enum arb_decode read_entered(struct job *job)
 {
     struct arb_key last = ARB_KEY_NONE;
     bool first = true;
+    size_t before = job->reader.bit;
     while (arb_bits_read(&job->reader, 1) != 0) {
         struct arb_key key;
         enum arb_decode reason = arb_key_read(&job->reader, first, last, &key);
@@ -265,6 +284,12 @@ static enum arb_decode read_entered(struct job *job)
         if (reason != ARB_DECODE_OK) return reason;
         last = key;
         first = false;
+        struct arb_delta_kind_account *account = account_of(job, entity->kind);
+        if (account != NULL) {
+            account->enters++;
+            account->enter_bits += job->reader.bit - before;
+            before = job->reader.bit;
+        }
     }
     return ARB_DECODE_OK;
 }
@@ -306,6 +331,10 @@ static enum arb_decode read_stream(struct job *job)
     const struct arb_delta_base *base = job->base;
     if (base != NULL && job->tick < base->tick) return ARB_DECODE_ORDER;
     enum arb_decode reason = read_head(job);
+    if (job->out->account != NULL) {
+        job->out->account->streams++;
+        job->out->account->own_bits += job->reader.bit;
+    }
     uint32_t count = base != NULL ? base->frame->entity_count : 0;
     for (uint32_t i = 0; i < count && reason == ARB_DECODE_OK && !job->reader.ended; i++) {
         reason = read_known(job, i);

@@ -25,6 +25,20 @@ struct arb_delta_base {
     const struct arb_own_part *own;       /* NULL without a character */
 };
 
+/* What streams consisted of, in bits, as their reader counts it: the sum of all `*bits` of a kind
+ * and of own_bits is what the streams had, but for what ends them. */
+struct arb_delta_account {
+    uint64_t streams, own_bits; /* own part and controlled key */
+    struct arb_delta_kind_account {
+        uint64_t unchanged, left_out, gone, updates, enters;
+        uint64_t said_bits;                       /* which of these: one code for each entity */
+        uint64_t enter_bits;                      /* keys and full records */
+        uint64_t field_bits[ARB_KIND_FIELDS_MAX]; /* of updates; x has y's, vx has vy's */
+        uint64_t mask_bits; /* of updates: whether any field beside the motion changed */
+        uint64_t body_bits; /* of updates */
+    } kinds[ARB_KINDS_MAX];
+};
+
 /* What a stream says. Arrays are the caller's. */
 struct arb_delta_out {
     struct arb_frame *frame;        /* becomes everything in view; frame->tick is left alone */
@@ -34,6 +48,8 @@ struct arb_delta_out {
     struct arb_own_part own_part;
     bool has_own;
     struct arb_key controlled;
+    struct arb_delta_account
+        *account; /* added to, also by a stream that does not decode; or NULL */
 };
 
 /* `tick`: the snapshot's published tick. base NULL: the stream needs none. All checks of

@@ -310,10 +310,19 @@ size_t arb_delta_record_bits_max(const struct arb_schema *schema, uint32_t point
 
 /* ---- decode ---- */
 
+/* What was read since `before` goes to one part of the account. */
+static void charge(struct arb_delta_kind_account *account, const struct arb_bit_reader *reader,
+                   int field, size_t *before)
+{
+    if (account != NULL) account->field_bits[field] += reader->bit - *before;
+    *before = reader->bit;
+}
+
 static void read_motion(struct arb_bit_reader *reader, const struct arb_delta_rule *rule,
                         const struct arb_kind *kind, const int32_t *from, uint32_t ticks,
-                        int32_t *to)
+                        int32_t *to, struct arb_delta_kind_account *account)
 {
+    size_t before = reader->bit;
     uint32_t a, b;
     int32_t vx = 0, vy = 0;
     if (kind->vx >= 0) {
@@ -321,6 +330,7 @@ static void read_motion(struct arb_bit_reader *reader, const struct arb_delta_ru
         arb_steps_read(reader, &arb_step_speed, field->bits, &a, &b);
         vx = to[kind->vx] = into_field(field, (int64_t)from[kind->vx] + arb_unfold(a));
         vy = to[kind->vy] = into_field(field, (int64_t)from[kind->vy] + arb_unfold(b));
+        charge(account, reader, kind->vx, &before);
     }
     const struct arb_kind_field *field = &kind->fields[kind->x];
     int64_t x = arb_delta_expected(rule, kind, from, vx, false, ticks);
@@ -328,17 +338,21 @@ static void read_motion(struct arb_bit_reader *reader, const struct arb_delta_ru
     arb_steps_read(reader, place_code(kind), field->bits, &a, &b);
     to[kind->x] = into_field(field, x + arb_unfold(a));
     to[kind->y] = into_field(field, y + arb_unfold(b));
+    charge(account, reader, kind->x, &before);
     if (kind->heading >= 0) {
         field = &kind->fields[kind->heading];
         a = arb_step_read(reader, &arb_step_turn, field->bits);
         to[kind->heading] = into_field(field, (int64_t)from[kind->heading] + arb_unfold(a));
+        charge(account, reader, kind->heading, &before);
     }
 }
 
 static void read_others(struct arb_bit_reader *reader, const struct arb_kind *kind,
-                        const int32_t *from, int32_t *to)
+                        const int32_t *from, int32_t *to, struct arb_delta_kind_account *account)
 {
     bool any = arb_bits_read(reader, 1) != 0;
+    if (account != NULL) account->mask_bits++;
+    size_t before = reader->bit;
     for (int i = 0; i < kind->field_count; i++) {
         if (!is_other(kind, i)) continue;
         const struct arb_kind_field *field = &kind->fields[i];
@@ -347,6 +361,7 @@ static void read_others(struct arb_bit_reader *reader, const struct arb_kind *ki
             uint32_t difference = arb_step_read(reader, &arb_step_other, field->bits);
             to[i] = into_field(field, (int64_t)from[i] + arb_unfold(difference));
         }
+        charge(account, reader, i, &before);
     }
 }
 
@@ -425,12 +440,16 @@ enum arb_decode arb_delta_record_read(struct arb_bit_reader *reader,
                                       const struct arb_delta_rule *rule,
                                       const struct arb_delta_state *from, arb_tick tick,
                                       struct arb_frame *frame, uint32_t point_capacity,
-                                      struct arb_published *entity)
+                                      struct arb_published *entity,
+                                      struct arb_delta_kind_account *account)
 {
     const struct arb_kind *kind = &rule->schema->kinds[entity->kind];
     const int32_t *q = from->entity->q;
-    read_motion(reader, rule, kind, q, (uint32_t)(tick - from->tick), entity->q);
-    read_others(reader, kind, q, entity->q);
-    return kind->has_body ? read_body(reader, kind, from, frame, point_capacity, entity)
-                          : ARB_DECODE_OK;
+    read_motion(reader, rule, kind, q, (uint32_t)(tick - from->tick), entity->q, account);
+    read_others(reader, kind, q, entity->q, account);
+    if (!kind->has_body) return ARB_DECODE_OK;
+    size_t before = reader->bit;
+    enum arb_decode reason = read_body(reader, kind, from, frame, point_capacity, entity);
+    if (account != NULL) account->body_bits += reader->bit - before;
+    return reason;
 }

@@ -109,6 +109,24 @@ const char *arb_refusal_text(uint8_t reason)
     }
 }
 
+#define X(value, name, sender, channel, text)                                                      \
+    _Static_assert((value) > 0 && (value) < ARB_MESSAGE_TYPES, "arrays by type");
+ARB_MESSAGE_MAP(X)
+#undef X
+
+const char *arb_message_name(int type)
+{
+    switch (type) {
+#define X(value, name, sender, channel, text)                                                      \
+    case ARB_MESSAGE_##name:                                                                       \
+        return #name;
+        ARB_MESSAGE_MAP(X)
+#undef X
+    default:
+        return NULL;
+    }
+}
+
 int arb_message_type(const uint8_t *bytes, size_t size)
 {
     if (size == 0) {

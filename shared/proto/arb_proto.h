@@ -54,6 +54,10 @@ enum arb_message_type {
 #undef X
 };
 
+enum { ARB_MESSAGE_TYPES = 32 }; /* all values are below */
+/* "SNAPSHOT"; NULL: no such type. */
+const char *arb_message_name(int type);
+
 /* Type of a message, 0 when empty or unknown. */
 int arb_message_type(const uint8_t *bytes, size_t size);
 

@@ -132,12 +132,13 @@ enum arb_decode arb_entity_read(struct arb_bit_reader *reader, const struct arb_
 /* ---- parts of the stream (arb_delta.c) ---- */
 
 /* The record of an update, as arb_delta_record wrote it, from `from` to `tick`: into *entity, whose
- * key and kind stand, and at the end of the frame's points. */
+ * key and kind stand, and at the end of the frame's points. account NULL: nobody counts. */
 enum arb_decode arb_delta_record_read(struct arb_bit_reader *reader,
                                       const struct arb_delta_rule *rule,
                                       const struct arb_delta_state *from, arb_tick tick,
                                       struct arb_frame *frame, uint32_t point_capacity,
-                                      struct arb_published *entity);
+                                      struct arb_published *entity,
+                                      struct arb_delta_kind_account *account);
 /* Where x (y) of that kind is expected `ticks` after `from`, when its velocity is known already. */
 int64_t arb_delta_expected(const struct arb_delta_rule *rule, const struct arb_kind *kind,
                            const int32_t from[ARB_KIND_FIELDS_MAX], int32_t velocity_now, bool is_y,

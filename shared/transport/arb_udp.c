@@ -7,6 +7,8 @@
 #include <string.h>
 
 enum {
+    /* A client reads one or two, and may be one of many in its process. */
+    CLIENT_BATCH = ARB_SOCKET_BATCHED ? 8 : 1,
     RECEIVE_ROOM =
         1536, /* longer than any datagram of ours, so that a longer one shows as cut off */
     ERRORS_IN_A_ROW =
@@ -57,17 +59,23 @@ static struct arb_address from_socket_address(const struct sockaddr_in6 *from)
     return address;
 }
 
+/* Datagrams that one read takes at most. */
+static int batch_of(const struct udp *udp)
+{
+    return udp->carrier.is_client ? CLIENT_BATCH : ARB_SOCKET_BATCH;
+}
+
 /* False: nothing to read. A connected socket reports refusals of earlier sends here: no reason to
  * stop reading. */
 static bool refill(struct udp *udp)
 {
     for (int i = 0; i < ERRORS_IN_A_ROW; i++) {
         enum arb_socket_error error = ARB_SOCKET_NOT_NOW;
-        int count = arb_socket_read(udp->carrier.fd, udp->in, ARB_SOCKET_BATCH, &error);
+        int count = arb_socket_read(udp->carrier.fd, udp->in, batch_of(udp), &error);
         if (count > 0) {
             udp->in_count = count;
             udp->in_next = 0;
-            udp->in_last = ARB_SOCKET_BATCHED && count < ARB_SOCKET_BATCH;
+            udp->in_last = ARB_SOCKET_BATCHED && count < batch_of(udp);
             return true;
         }
         if (error == ARB_SOCKET_NOT_NOW) return false;

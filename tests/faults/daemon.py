@@ -84,7 +84,7 @@ class Daemon:
             try:
                 entry = self.fresh.get(timeout=max(left, 0.01))
             except queue.Empty:
-                raise AssertionError(f"no {event} in {timeout} s: {self.lines}") from None
+                raise AssertionError(f"no {event} in {timeout} s: {self.lines[-40:]}") from None
             if entry.get("event") == event:
                 return entry
 

@@ -1,4 +1,4 @@
-#include "server/net/net.h"
+#include "server/net/net_internal.h"
 
 #include "shared/base/arb_rng.h"
 
@@ -684,5 +684,49 @@ Test(net, players_can_be_ended_and_spectators_stay)
     net_end_all(scene.net, ARB_REFUSED_ENDED);
     pass(10);
     cr_assert(scene.peers[0].gone);
+    close_scene();
+}
+
+/* All greet at once; one JOIN may be taken per tick. */
+Test(net, crowd_joins_a_few_per_tick_in_the_order_it_came)
+{
+    open_scene();
+    scene.net->joins_per_tick = 1;
+    scene.net->joins_left = 1;
+    static const char *const names[] = {"Ada", "Bo", "Cy"};
+    for (int i = 0; i < 3; i++) {
+        connect_peer(i);
+        pass(4);
+        say_hello(&scene.peers[i], names[i]);
+        pass(1);
+    }
+    struct port_message message;
+    cr_assert(take(&message));
+    cr_assert_str_eq(message.name, "Ada");
+    cr_assert_not(take(&message));
+    /* Bo waits and goes: he never joined, so nobody leaves. */
+    arb_net_disconnect(scene.peers[1].net, 0, 0);
+    pass(4);
+    cr_assert(take(&message));
+    cr_assert_str_eq(message.name, "Cy");
+    cr_assert_not(take(&message));
+    cr_assert_not(take(&message));
+    close_scene();
+}
+
+Test(net, messages_are_counted_by_type)
+{
+    open_scene();
+    struct port_session session = joined(0, "Ada");
+    say_inputs(&scene.peers[0], 1, 2, scene.tick);
+    static const uint8_t snapshot[] = {ARB_MESSAGE_SNAPSHOT, 1, 2};
+    scene.port.put(scene.port.owner, session, PORT_CHANNEL_UNSEQUENCED, snapshot, sizeof snapshot);
+    pass(2);
+    const struct net_counters *counters = net_counters(scene.net);
+    cr_assert_eq(counters->in[ARB_MESSAGE_HELLO].messages, 1);
+    cr_assert_eq(counters->in[ARB_MESSAGE_INPUT].messages, 1);
+    cr_assert_gt(counters->in[ARB_MESSAGE_INPUT].bytes, 8);
+    cr_assert_eq(counters->out[ARB_MESSAGE_SNAPSHOT].messages, 1);
+    cr_assert_eq(counters->out[ARB_MESSAGE_SNAPSHOT].bytes, sizeof snapshot);
     close_scene();
 }

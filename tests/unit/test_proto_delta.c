@@ -265,15 +265,35 @@ static size_t write_stream(const struct arb_delta_head *head, bool has_base, siz
     return size;
 }
 
+/* Every bit belongs to something, but the one that ends the list of who enters, and the padding. */
+static void check_account(const struct arb_delta_account *account, size_t size)
+{
+    size_t bits = account->own_bits + 1;
+    for (int k = 0; k < ARB_KINDS_MAX; k++) {
+        const struct arb_delta_kind_account *kind = &account->kinds[k];
+        bits += kind->said_bits + kind->enter_bits + kind->mask_bits + kind->body_bits;
+        for (int i = 0; i < ARB_KIND_FIELDS_MAX; i++) {
+            bits += kind->field_bits[i];
+        }
+    }
+    cr_assert_eq((bits + 7) / 8, size, "%zu bits in %zu bytes", bits, size);
+}
+
 static enum arb_decode decode(size_t size, bool has_base)
 {
+    struct arb_delta_account account = {0};
     clear(&got, 0);
     out = (struct arb_delta_out){.frame = &got.frame,
                                  .entries = got.entries,
                                  .entity_capacity = ENTITIES,
                                  .point_capacity = POINTS,
-                                 .own = &got.own};
-    return arb_delta_decode(&rule, stream, size, now.frame.tick, has_base ? &base : NULL, &out);
+                                 .own = &got.own,
+                                 .account = &account};
+    enum arb_decode reason =
+        arb_delta_decode(&rule, stream, size, now.frame.tick, has_base ? &base : NULL, &out);
+    if (reason == ARB_DECODE_OK) check_account(&account, size);
+    out.account = NULL;
+    return reason;
 }
 
 static const struct arb_held_entry *expected_entry(struct arb_key key)

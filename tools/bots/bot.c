@@ -1,6 +1,7 @@
 #include "tools/bots/bot_internal.h"
 
 #include "shared/base/arb_mem.h"
+#include "shared/client/arb_client_light.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -174,6 +175,37 @@ const struct arbiter_view *bot_frame(struct bot *bot, struct arbiter_client *cli
         }
     }
     if (bot->hands != NULL) bot->hands(bot->hands_user, &bot->view, &bot->input);
+    arbiter_client_input(client, &bot->input);
+    return &bot->view;
+}
+
+/* As the scenes of tests/scenes: a new direction twice a second, an aim that turns slowly, a press
+ * of the first button once a second. */
+static void play_blind(struct bot *bot)
+{
+    uint32_t beat = bot->frames + bot->index;
+    if (beat % 30 == 0) {
+        uint32_t bits = arb_rng_next(&bot->rng);
+        bot->input.move_x = (int8_t)(bits >> 8);
+        bot->input.move_y = (int8_t)(bits >> 16);
+    }
+    bot->input.aim = (uint16_t)(bot->frames * 640 + bot->index * 977);
+    bot->input.buttons = beat % 60 == 0 ? ARBITER_BUTTON_FIRE : 0;
+}
+
+const struct arbiter_view *bot_frame_light(struct bot *bot, struct arbiter_client *client,
+                                           uint64_t now_ns)
+{
+    arbiter_client_poll(client, now_ns);
+    arb_client_glance(client, &bot->view);
+    bot->frames++;
+    bot->counts.was_connected |= bot->view.connection == ARBITER_CONNECTED;
+    bot->counts.saw_result |= bot->view.has_result;
+    if (bot->resting || bot->policy->behaviour == BOT_IDLE) {
+        bot->input = (struct arbiter_input){.aim = bot->input.aim};
+    } else {
+        play_blind(bot);
+    }
     arbiter_client_input(client, &bot->input);
     return &bot->view;
 }

@@ -38,6 +38,11 @@ const struct arbiter_view *bot_frame(struct bot *bot, struct arbiter_client *cli
 typedef void (*bot_hands)(void *user, const struct arbiter_view *view, struct arbiter_input *input);
 void bot_set_hands(struct bot *bot, bot_hands hands, void *user);
 
+/* One frame of a client that went light (arb_client_go_light): poll, glance, input. Nothing is
+ * seen, so it goes at random, but for policy "idle". */
+const struct arbiter_view *bot_frame_light(struct bot *bot, struct arbiter_client *client,
+                                           uint64_t now_ns);
+
 /* From now on all controls are let go, so that the server's counts catch up. */
 void bot_rest(struct bot *bot);
 

@@ -2,6 +2,7 @@
  * over the frame, and reads its network only then, as a game would. */
 #define _GNU_SOURCE
 #include "shared/base/arb_mem.h"
+#include "shared/client/arb_client_light.h"
 #include "tools/bots/clock.h"
 #include "tools/bots/report.h"
 #include "tools/bots/watch.h"
@@ -12,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum {
     EXIT_LOST = 1,
@@ -22,6 +26,9 @@ enum {
     COUNT_MAX = 1024,
     POLICIES_MAX = 64,
     FRAMES_PER_S = 60,
+    WAKES_PER_FRAME = 32,
+    LIGHT_EVENTS = 1024,  /* so that nothing piles up while a thousand join */
+    LIGHT_ENTITIES = 128, /* in view at most: a thousand clients share one machine's memory */
 };
 
 #define NS_PER_S 1000000000ULL
@@ -31,12 +38,14 @@ enum {
 
 static const char usage[] =
     "usage: arbiter-bots --connect HOST:PORT [--count N] [--policy P]... [--seed S]\n"
-    "                    [--duration SECONDS] [--report json] [--watch]\n"
+    "                    [--duration SECONDS] [--report json] [--watch] [--light]\n"
     "  --policy    wander, aim (default), idle or replay:FILE; repeated: client i takes the\n"
     "              (i mod n)-th\n"
     "  --duration  10 seconds unless given; a match that ends sooner ends the run\n"
     "  --report    prints figures of all clients as one JSON object on stdout\n"
     "  --watch     shows the match on stderr: a picture in a terminal, else a line each second\n"
+    "  --light     clients that neither predict nor draw, so that one core plays a thousand; they\n"
+    "              go at random, or stand with --policy idle\n"
     "exit status: 0 clean, 1 a connection was lost, 64 wrong arguments,\n"
     "             65 a recording is malformed, 69 cannot connect, 74 a recording cannot be read\n";
 
@@ -47,7 +56,7 @@ struct options {
     const char *policies[POLICIES_MAX];
     uint64_t seed;
     double duration_s;
-    bool report, watch;
+    bool report, watch, light;
 };
 
 struct run {
@@ -162,6 +171,10 @@ static bool parse(int argc, char **argv, struct options *options)
             options->watch = true;
             continue;
         }
+        if (strcmp(argv[i], "--light") == 0) {
+            options->light = true;
+            continue;
+        }
         if (i + 1 == argc) {
             fprintf(stderr, "arbiter-bots: %s wants a value, or is unknown\n", argv[i]);
             return false;
@@ -186,8 +199,10 @@ static bool parse(int argc, char **argv, struct options *options)
     }
     if (options->port == 0) {
         fprintf(stderr, "arbiter-bots: --connect HOST:PORT is missing\n");
+    } else if (options->light && options->watch) {
+        fprintf(stderr, "arbiter-bots: --light draws nothing, so there is nothing to --watch\n");
     }
-    return options->port != 0;
+    return options->port != 0 && !(options->light && options->watch);
 }
 
 /* ---- the run ---- */
@@ -233,7 +248,14 @@ static bool open_clients(struct run *run)
         run->bots[i] = bot_create(policy, run->options.seed, i);
         arbiter_config_default(&config);
         bot_configure(run->bots[i], &config);
+        if (run->options.light) {
+            config.max_entities = LIGHT_ENTITIES;
+            config.max_events_per_poll = LIGHT_EVENTS;
+        }
         run->clients[i] = arbiter_client_create(&config);
+        if (run->options.light) {
+            arb_client_go_light(run->clients[i]);
+        }
         run->created = i + 1;
         if (!arbiter_client_connect(run->clients[i], run->address, run->options.port,
                                     arbiter_now_ns())) {
@@ -260,15 +282,21 @@ static void close_run(struct run *run)
     arb_mem_free(run->views);
 }
 
-/* All clients once, each at its own moment of the frame that begins at `frame`. False: nobody is
+/* All clients once, each (a crowd: each group) at its own moment of the frame that begins at
+ * `frame`. False: nobody is
  * connected, or being connected, any more. */
 static bool play_frame(struct run *run, uint64_t frame)
 {
     uint32_t count = run->options.count;
+    uint32_t group = (count + WAKES_PER_FRAME - 1) / WAKES_PER_FRAME;
     bool anybody = false;
     for (uint32_t i = 0; i < count && !stop_asked; i++) {
-        sleep_until(frame + NS_PER_S / FRAMES_PER_S * i / count);
-        run->views[i] = bot_frame(run->bots[i], run->clients[i], arbiter_now_ns());
+        if (i % group == 0) {
+            sleep_until(frame + NS_PER_S / FRAMES_PER_S * i / count);
+        }
+        run->views[i] = run->options.light
+                            ? bot_frame_light(run->bots[i], run->clients[i], arbiter_now_ns())
+                            : bot_frame(run->bots[i], run->clients[i], arbiter_now_ns());
         anybody |= run->views[i]->connection != ARBITER_OFFLINE;
         if (run->mode[0] == '\0') {
             snprintf(run->mode, sizeof run->mode, "%s", arbiter_client_mode(run->clients[i]));
@@ -349,6 +377,10 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return EXIT_ARGUMENTS;
     }
+#ifdef __GLIBC__
+    /* Room that clients take and never touch stays unbacked, also where another had room before. */
+    mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+#endif
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     clock_begin();

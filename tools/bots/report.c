@@ -15,11 +15,14 @@
     X("inputs_refused", s->inputs_refused)                                                         \
     X("snapshots", s->snapshots)                                                                   \
     X("snapshots_lost", s->snapshots_lost)                                                         \
+    X("snapshots_undecodable", s->snapshots_undecodable)                                           \
+    X("bad_snapshots", s->bad_snapshots)                                                           \
     X("bytes_up", s->bytes_up)                                                                     \
     X("bytes_down", s->bytes_down)                                                                 \
     X("resyncs", s->resyncs)                                                                       \
     X("bad_messages", s->bad_messages)                                                             \
     X("frozen_frames", s->frozen_frames)                                                           \
+    X("sampled_frames", s->sampled_frames)                                                         \
     X("hits", b->hits)                                                                             \
     X("hits_taken", b->hits_taken)                                                                 \
     X("kills", b->kills)                                                                           \
@@ -206,6 +209,7 @@ void report_print(FILE *out, struct arbiter_client *const *clients, struct bot *
     }
     average(totals, count);
     add_corrections(totals, &sum);
+    report_traffic(totals, clients, count);
     char *text = cJSON_PrintUnformatted(root);
     if (text != NULL) {
         fprintf(out, "%s\n", text);

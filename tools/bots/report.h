@@ -12,4 +12,9 @@
 void report_print(FILE *out, struct arbiter_client *const *clients, struct bot *const *bots,
                   uint32_t count, const char *mode);
 
+/* What came down to all of them, into the totals: by message type, and what the streams of the
+ * snapshots consisted of, by entity kind and field. For report_print. */
+struct cJSON;
+void report_traffic(struct cJSON *totals, struct arbiter_client *const *clients, uint32_t count);
+
 #endif
