@@ -148,9 +148,13 @@ struct sim_totals {
     uint64_t corrections_outside, corrections_starved, corrections_jumped;
     uint64_t shots;                               /* that left */
     uint64_t inputs, inputs_starved, inputs_late; /* as the server took them */
-    uint64_t client_ticks;                        /* players present, summed over ticks */
-    uint64_t bytes_down;                          /* UDP payload that the server sent */
-    uint64_t dropped_ticks;                       /* by the server's scheduler */
+    /* Frames with something to draw, and of these the ones with a snapshot before and one after. */
+    uint64_t frames_drawn, frames_between;
+    double interpolation_sum_ms; /* of the delays that connections had at their end */
+    uint64_t interpolations;
+    uint64_t client_ticks;     /* players present, summed over ticks */
+    uint64_t bytes_down;       /* UDP payload that the server sent */
+    uint64_t dropped_ticks;    /* by the server's scheduler */
     uint64_t frames_unchecked; /* of clients; older than what is kept to compare with */
     uint64_t faults[SIM_FAULTS];
 };

@@ -240,5 +240,9 @@ void sim_player_settle(struct sim *sim, struct sim_player *player)
     totals->corrections_outside += s.corrections.outside;
     totals->corrections_starved += s.corrections.starved;
     totals->corrections_jumped += s.corrections.jumped;
+    totals->frames_drawn += s.sampled_frames;
+    totals->frames_between += s.sampled_frames - s.frozen_frames;
+    totals->interpolation_sum_ms += (double)s.interpolation_ms;
+    totals->interpolations++;
     player->settled = true;
 }

@@ -63,6 +63,12 @@ void sim_report_print(FILE *out, const struct sim_command *command, const struct
             "\"inputs\":%" PRIu64 ",\"inputs_starved\":%" PRIu64 ",\"inputs_late\":%" PRIu64
             ",\"shots_fired\":%" PRIu64 ",",
             t.inputs, t.inputs_starved, t.inputs_late, t.shots);
+    fprintf(out,
+            "\"frames_drawn\":%" PRIu64 ",\"between_two_percent\":%.3f,"
+            "\"interpolation_ms\":%.1f,",
+            t.frames_drawn,
+            t.frames_drawn == 0 ? 0.0 : 100.0 * (double)t.frames_between / (double)t.frames_drawn,
+            t.interpolations == 0 ? 0.0 : t.interpolation_sum_ms / (double)t.interpolations);
     fprintf(out, "\"bytes_per_second_per_client\":%.1f,",
             client_seconds > 0.0 ? (double)t.bytes_down / client_seconds : 0.0);
     fprintf(out,
