@@ -103,7 +103,8 @@ void replicate_reset(struct replicate *replicate, uint16_t client)
     struct replicate_state *state = state_of(replicate, client);
     add_counts(&replicate->left, &state->counts);
     struct replicate_track *tracks = state->tracks;
-    memset(tracks, 0, replicate->config.entity_capacity * sizeof *tracks);
+    /* Nobody was there yet: all is 0, and untouched memory costs nothing. */
+    if (state->started) memset(tracks, 0, replicate->config.entity_capacity * sizeof *tracks);
     *state = (struct replicate_state){.tracks = tracks, .entries = state->entries};
     replicate_rate_reset(replicate, state);
     state->credit = replicate_rate_depth(replicate, state);

@@ -263,7 +263,6 @@ static bool enter_all(struct stream *stream, uint32_t count)
     return true;
 }
 
-/* Both lists ascend by key, so they are walked side by side. False: something does not fit. */
 enum { AHEAD = 6 }; /* places */
 
 /* Most states are as old as the baseline, and what they need was made for other clients: all over a
@@ -276,6 +275,7 @@ static inline void fetch_ahead(const struct replicate_job *job, uint32_t place)
     __builtin_prefetch(&replicate->made[row + age_of(replicate, job->base_ticks) - 1]);
 }
 
+/* Both lists ascend by key, so they are walked side by side. False: something does not fit. */
 static bool walk_whole(struct stream *stream, const uint64_t *due)
 {
     const struct replicate_job *job = stream->job;
