@@ -27,6 +27,7 @@ static void log_snapshots(const struct replicate *replicate)
             OPS_UINT("full", counts.full), OPS_UINT("deferred", counts.deferred),
             OPS_UINT("dropped", counts.dropped), OPS_UINT("held", counts.held),
             OPS_UINT("slowed", counts.slowed), OPS_UINT("bad_acks", counts.bad_acks),
+            OPS_UINT("reduced", counts.reduced),
             OPS_NUMBER("stream_bits_each", per(traffic->stream_bits, traffic->snapshots)),
             OPS_NUMBER("own_bits_each", per(traffic->own_bits, traffic->snapshots)));
 }

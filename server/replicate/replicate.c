@@ -87,6 +87,7 @@ static void add_counts(struct replicate_counts *to, const struct replicate_count
     to->held += from->held;
     to->slowed += from->slowed;
     to->bad_acks += from->bad_acks;
+    to->reduced += from->reduced;
 }
 
 struct replicate_counts replicate_totals(const struct replicate *replicate)
