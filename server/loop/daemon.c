@@ -234,6 +234,18 @@ static void warn_of_reach(const struct config *config)
     }
 }
 
+/* Whoever plays may watch beside it. */
+static void warn_of_watchers(const struct config *config)
+{
+    if (config->match.interest_line_of_sight && config->match.spectator_max > 0 &&
+        config->match.spectator_delay_s == 0) {
+        ops_log(OPS_WARN, "configuration",
+                OPS_TEXT("text",
+                         "interest.line_of_sight hides nothing from a player who also comes "
+                         "as a spectator: set spectator.delay_s, or spectator.max to 0"));
+    }
+}
+
 static void log_ready(const struct daemon *daemon)
 {
     char id[33];
@@ -263,6 +275,7 @@ static void play(struct daemon *daemon, char *error, enum arb_result *result)
 {
     static struct loop_report report;
     warn_of_reach(daemon->config);
+    warn_of_watchers(daemon->config);
     log_ready(daemon);
     loop_run(daemon->loop, &report);
     loop_log_report(&report, daemon->net);

@@ -208,6 +208,14 @@ static uint16_t action_of(const struct match *match, uint16_t slot)
     return (uint16_t)(player->last.sequence + (match->consumed[slot] ? 0 : player->hold_ticks));
 }
 
+/* Its view was refused: rays meet nobody, and what would fly does not leave. */
+static bool meets_nobody(const struct match *match, const struct view_past *past)
+{
+    struct arb_view present = rewind_present(match->rewind);
+    return past->pairs != NULL && past->pair_count == 0 &&
+           memcmp(&past->view, &present, sizeof present) == 0;
+}
+
 static void fire_player(struct match *match, uint16_t slot)
 {
     const struct world_player *player = &match->world.players[slot];
@@ -234,6 +242,9 @@ static void fire_player(struct match *match, uint16_t slot)
         shot->rays[i] = base;
     }
     match->rules->shoot(&match->context, shot);
+    if (meets_nobody(match, &past)) {
+        shot->projectile_count = 0;
+    }
     ARB_ASSERT(shot->pellet_count <= RULES_PELLETS_MAX);
     rewind_resolve_shots(match->rewind, shot->rays, shot->pellet_count, shot->pellets);
     views_count_shot(match, slot, shot, origin_known);

@@ -59,7 +59,6 @@ struct world_player {
     uint32_t hold_ticks;        /* ticks since the last real input */
     uint32_t starved_ticks;     /* of this session */
     uint32_t outside_changes;   /* changes of `own` that its own step did not make */
-    uint32_t action_counter;    /* numbers the actions of this player for ever */
     int32_t score;
     uint16_t kills, deaths, deaths_by_nobody;
     uint16_t carried_edges; /* presses that came too late for their tick, due with the next input */
@@ -68,7 +67,7 @@ struct world_player {
     uint8_t presence;        /* enum world_presence */
     uint8_t team;            /* 0: none */
     uint8_t control;         /* control number, +1 per rebind */
-    uint8_t reserved[5];
+    uint8_t reserved;
     int32_t values[WORLD_VALUES]; /* the mode's own numbers */
 };
 
@@ -179,7 +178,7 @@ struct arb_vec2 world_body_point(const struct world *world, uint16_t body, uint3
                                  struct arb_vec2 head);
 
 _Static_assert(sizeof(struct world_head) == 136, "no padding");
-_Static_assert(sizeof(struct world_player) == 256, "no padding");
+_Static_assert(sizeof(struct world_player) == 248, "no padding");
 _Static_assert(sizeof(struct world_entity) == 72, "no padding");
 _Static_assert(sizeof(struct world_body) == 24, "no padding");
 

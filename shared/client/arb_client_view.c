@@ -307,12 +307,12 @@ static void draw_all(struct arbiter_client *client, const struct arb_held_place 
     }
     const struct arb_held_frame *frame = place == NULL ? NULL : &history->held.frames[place->from];
     for (uint32_t i = 0; frame != NULL && i < frame->count; i++) {
-        uint16_t id = frame->entries[i].key.id;
-        if (own_pending && id >= newest->controlled.id) {
+        struct arb_key key = frame->entries[i].key;
+        if (own_pending && key.id >= newest->controlled.id) {
             draw_own(client);
             own_pending = false;
         }
-        if (!has_own || id != newest->controlled.id) {
+        if (!has_own || !arb_key_equal(key, newest->controlled)) {
             draw_other(client, place, i);
         }
     }

@@ -66,13 +66,16 @@ class Arguments(daemon.Case):
         self.assertEqual(done.returncode, 0)
         self.assertIn("ARBITER_SERVICE_HOST", done.stderr)
 
-    def test_weapons_that_reach_out_of_view_are_warned_of(self):
+    def test_what_a_view_does_not_keep_is_warned_of(self):
         short = ["--config", daemon.ARENA, "--set", "net.port=0", "--set", "match.join_timeout_s=1",
                  "--set", "match.result_path="]
         done = daemon.run(*short, "--set", "interest.enter_m=29")
         self.assertIn("weapons reach farther than interest.enter_m", done.stderr)
         done = daemon.run(*short)
         self.assertNotIn("weapons reach", done.stderr)
+        self.assertNotIn("spectator.delay_s", done.stderr)
+        done = daemon.run(*short, "--set", "interest.line_of_sight=true", "--set", "spectator.max=4")
+        self.assertIn("set spectator.delay_s", done.stderr)
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ static void plant_protocol(struct sim *sim)
 
 static void plant_rerun(struct sim *sim)
 {
-    match_world(sim->checks->rerun->match)->players[0].action_counter++;
+    match_world(sim->checks->rerun->match)->players[0].score++;
 }
 
 static void plant_memory(struct sim *sim)

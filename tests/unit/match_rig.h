@@ -101,6 +101,7 @@ static inline void probe_shoot(struct rules_context *context, struct rules_shot 
     shot->rays[0].range = shot_range;
     shot_ray = shot->rays[0];
     shot->pellet_count = shot_range > 0.0F;
+    shot->projectile_count = 1;
 }
 
 /* Who is in an ability that gets it out of the way, and since when it shows. */

@@ -211,12 +211,14 @@ Test(match_views, other_answers_to_what_is_not_permitted_are_the_present_and_nob
         claim_badly(&bad_claims[i]);
         cr_expect_eq(rewound(), 0, "%s", bad_claims[i].what);
         cr_expect_null(shot_ray.pairs, "everyone");
+        cr_expect_eq(shots_seen[0].projectile_count, 1);
         close_match();
         setup();
         config.lagcomp.view_violation = MATCH_VIEW_REFUSE;
         claim_badly(&bad_claims[i]);
         cr_expect_not_null(shot_ray.pairs);
         cr_expect_eq(shot_ray.pair_count, 0, "%s: nobody", bad_claims[i].what);
+        cr_expect_eq(shots_seen[0].projectile_count, 0, "nothing flies");
         close_match();
     }
 }
