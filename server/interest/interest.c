@@ -27,8 +27,11 @@ struct interest *interest_create(struct arb_arena *arena, const struct interest_
     interest->config = *config;
     for (uint32_t kind = 0; kind < config->schema->kind_count; kind++) {
         double radius = (double)config->radius_of_kind[kind];
-        interest->limits[0][kind] = square((double)config->enter_m + radius);
-        interest->limits[1][kind] = square((double)config->retain_m + radius);
+        interest->reaches[0][kind] = (double)config->enter_m + radius;
+        interest->reaches[1][kind] = (double)config->retain_m + radius;
+        for (int i = 0; i < 2; i++) {
+            interest->limits[i][kind] = square(interest->reaches[i][kind]);
+        }
     }
     interest_grid_create(&interest->grid, arena, config);
     uint32_t entities = config->entity_capacity;
@@ -79,11 +82,18 @@ static void add_bit(uint64_t *set, uint32_t index)
     set[index / 64] |= UINT64_C(1) << (index % 64);
 }
 
-/* A body counts when any of its points does. */
-static bool touches(const struct interest *interest, const struct grid_entry *entry, double limit,
-                    double x, double y)
+/* A body counts when any of its points does. Most of its runs are clearly in or out. */
+__attribute__((noinline)) static bool touches(const struct interest *interest,
+                                              const struct grid_entry *entry, uint64_t seen,
+                                              double x, double y)
 {
     const struct grid_run *run = &interest->grid.runs[entry->run - 1];
+    double reach = interest->reaches[seen][entry->kind];
+    double from_middle = square((double)entry->x - x) + square((double)entry->y - y);
+    double run_reach = (double)run->reach;
+    if (from_middle > square(reach + run_reach)) return false;
+    if (reach > run_reach && from_middle < square(reach - run_reach)) return true;
+    double limit = interest->limits[seen][entry->kind];
     const struct arb_point *points = &interest->frame->points[run->first];
     float unit = interest->grid.unit_of_kind[entry->kind];
     bool in = false;
@@ -95,51 +105,98 @@ static bool touches(const struct interest *interest, const struct grid_entry *en
     return in;
 }
 
-/* The hot loop. Seen before: the retain radius counts, else the enter radius. Bits are set by
+/* The hot loops. Seen before: the retain radius counts, else the enter radius. Bits are set by
  * arithmetic, since whether something is in is as random as a branch can be. */
-static void test_entries(const struct interest *interest, uint32_t first, uint32_t end,
-                         const uint64_t *restrict seen, uint64_t *restrict found, double x,
-                         double y)
+static void test_some(const struct interest *interest, uint32_t first, uint32_t end,
+                      const uint64_t *restrict seen, uint64_t *restrict found, double x, double y)
 {
     const struct grid_entry *entries = interest->grid.entries;
     for (uint32_t i = first; i < end; i++) {
         const struct grid_entry *entry = &entries[i];
         uint32_t index = entry->entity;
-        double limit = interest->limits[bit_of(seen, index)][entry->kind];
         if (entry->run != 0) {
             bool known = bit_of(found, index) != 0;
-            if (!known && touches(interest, entry, limit, x, y)) add_bit(found, index);
+            if (!known && touches(interest, entry, bit_of(seen, index), x, y)) {
+                add_bit(found, index);
+            }
             continue;
         }
+        double limit = interest->limits[bit_of(seen, index)][entry->kind];
         double dx = (double)entry->x - x;
         double dy = (double)entry->y - y;
         found[index / 64] |= (uint64_t)(dx * dx + dy * dy <= limit) << (index % 64);
     }
 }
 
-/* Rows of the grid are contiguous, so a disc is a few straight scans. */
-static void search(struct interest *interest, const uint64_t *seen, double x, double y)
+/* The same for a crowd, in which neighbours in a cell are neighbours in the set: bits are gathered
+ * by words. */
+__attribute__((noinline)) static void test_crowd(const struct interest *interest, uint32_t first,
+                                                 uint32_t end, const uint64_t *restrict seen,
+                                                 uint64_t *restrict found, double x, double y)
+{
+    const struct grid_entry *entries = interest->grid.entries;
+    uint32_t word = 0;
+    uint64_t bits = 0, before = seen[0];
+    for (uint32_t i = first; i < end; i++) {
+        const struct grid_entry *entry = &entries[i];
+        uint32_t index = entry->entity;
+        if (index / 64 != word) {
+            found[word] |= bits;
+            bits = 0;
+            word = index / 64;
+            before = seen[word];
+        }
+        uint64_t was_seen = before >> (index % 64) & 1;
+        if (entry->run != 0) {
+            bool known = (bits >> (index % 64) & 1) != 0;
+            bool in = known || touches(interest, entry, was_seen, x, y);
+            bits |= (uint64_t)in << (index % 64);
+            continue;
+        }
+        double limit = interest->limits[was_seen][entry->kind];
+        double dx = (double)entry->x - x;
+        double dy = (double)entry->y - y;
+        bits |= (uint64_t)(dx * dx + dy * dy <= limit) << (index % 64);
+    }
+    found[word] |= bits;
+}
+
+static inline uint32_t test_entries(const struct interest *interest, uint32_t first, uint32_t end,
+                                    const uint64_t *seen, double x, double y)
+{
+    enum { CROWD = 64 };
+    if (end - first < CROWD) {
+        test_some(interest, first, end, seen, interest->found, x, y);
+    } else {
+        test_crowd(interest, first, end, seen, interest->found, x, y);
+    }
+    return end - first;
+}
+
+/* Rows of the grid are contiguous, so a disc is a few straight scans. Returns the candidates. */
+static uint32_t search(const struct interest *interest, const uint64_t *seen, double x, double y)
 {
     const struct interest_grid *grid = &interest->grid;
+    if (grid->entry_count <= GRID_FEW) {
+        return test_entries(interest, 0, grid->entry_count, seen, x, y);
+    }
     double reach = (double)interest->config.retain_m + REACH_SLACK_M;
-    struct grid_span across = interest_grid_span(grid, x - reach, x + reach);
-    struct grid_span along = interest_grid_span(grid, y - reach, y + reach);
+    struct grid_span across = interest_grid_reach(grid, x - reach, x + reach);
+    struct grid_span along = interest_grid_reach(grid, y - reach, y + reach);
     uint32_t until_wrap = grid->mask + 1 - across.first;
     uint32_t straight = across.count < until_wrap ? across.count : until_wrap;
-    uint64_t *found = interest->found;
+    uint32_t candidates = 0;
     for (uint32_t i = 0; i < along.count; i++) {
         uint32_t row = ((along.first + i) & grid->mask) << grid->shift;
         const uint32_t *starts = &grid->starts[row];
-        uint32_t first = starts[across.first];
-        uint32_t end = starts[across.first + straight];
-        test_entries(interest, first, end, seen, found, x, y);
-        interest->candidates += end - first;
+        candidates += test_entries(interest, starts[across.first], starts[across.first + straight],
+                                   seen, x, y);
         if (straight < across.count) {
-            end = starts[across.count - straight];
-            test_entries(interest, starts[0], end, seen, found, x, y);
-            interest->candidates += end - starts[0];
+            candidates +=
+                test_entries(interest, starts[0], starts[across.count - straight], seen, x, y);
         }
     }
+    return candidates;
 }
 
 /* Index of the first entity of the frame at or after `from` whose key is not below `order`. */
@@ -207,7 +264,7 @@ const uint32_t *interest_update(struct interest *interest, uint32_t viewer_index
     size_t words = words_of(interest->order_count);
     const uint64_t *seen = seen_places(interest, viewer, words);
     memset(interest->found, 0, words * sizeof *interest->found);
-    search(interest, seen, (double)centre.x, (double)centre.y);
+    interest->candidates += search(interest, seen, (double)centre.x, (double)centre.y);
     uint32_t from = 0;
     for (uint32_t i = 0; i < always_count; i++) {
         uint32_t order = arb_key_order(always[i]);

@@ -5,12 +5,16 @@
 
 #include <string.h>
 
-/* floor(v / size) without a call: the cast cuts towards zero, below zero that is one too high. */
+/* Without a call: the cast cuts towards zero, below zero that is one too high. */
+static int32_t floor_of(double v)
+{
+    int32_t cut = (int32_t)v;
+    return cut - (v < (double)cut ? 1 : 0);
+}
+
 static int32_t cell_of(double v, double cell_m)
 {
-    double quotient = v / cell_m;
-    int32_t cut = (int32_t)quotient;
-    return cut - (quotient < (double)cut ? 1 : 0);
+    return floor_of(v / cell_m);
 }
 
 int32_t interest_cell(float v, float cell_m)
@@ -18,13 +22,21 @@ int32_t interest_cell(float v, float cell_m)
     return cell_of((double)v, (double)cell_m);
 }
 
-struct grid_span interest_grid_span(const struct interest_grid *grid, double low, double high)
+static struct grid_span span_of(const struct interest_grid *grid, int32_t first, int32_t last)
 {
-    int32_t first = cell_of(low, grid->cell_m);
-    int32_t last = cell_of(high, grid->cell_m);
     uint32_t count = (uint32_t)(last - first) + 1;
     return (struct grid_span){(uint32_t)first & grid->mask,
                               count <= grid->mask ? count : grid->mask + 1};
+}
+
+struct grid_span interest_grid_span(const struct interest_grid *grid, double low, double high)
+{
+    return span_of(grid, cell_of(low, grid->cell_m), cell_of(high, grid->cell_m));
+}
+
+struct grid_span interest_grid_reach(const struct interest_grid *grid, double low, double high)
+{
+    return span_of(grid, floor_of(low * grid->cells_per_m), floor_of(high * grid->cells_per_m));
 }
 
 static float position_unit(const struct arb_kind *kind)
@@ -47,6 +59,7 @@ void interest_grid_create(struct interest_grid *grid, struct arb_arena *arena,
                           const struct interest_config *config)
 {
     grid->cell_m = (double)config->cell_m;
+    grid->cells_per_m = 1.0 / grid->cell_m;
     double radius = 0.0;
     for (uint32_t i = 0; i < config->schema->kind_count; i++) {
         const struct arb_kind *kind = &config->schema->kinds[i];
@@ -112,6 +125,8 @@ static uint32_t take_run(const struct arb_point *points, uint32_t count, int64_t
     return taken;
 }
 
+#define RUN_SLACK_M 0.01F /* much more than the floats of a box are rounded by */
+
 static void add_body(struct interest_grid *grid, const struct arb_frame *frame, uint32_t index,
                      double radius)
 {
@@ -123,8 +138,13 @@ static void add_body(struct interest_grid *grid, const struct arb_frame *frame, 
         uint32_t first = entity->body_first + done;
         struct box box;
         uint32_t count = take_run(&frame->points[first], entity->body_count - done, widest, &box);
-        grid->runs[grid->run_count++] = (struct grid_run){first, count};
-        struct grid_entry entry = {0.0F, 0.0F, index, grid->run_count & 0xFFFFFFU, entity->kind};
+        float middle_x = ((float)box.low_x + (float)box.high_x) * 0.5F * unit;
+        float middle_y = ((float)box.low_y + (float)box.high_y) * 0.5F * unit;
+        /* Half of both sides is more than half of the diagonal. */
+        float half = ((float)(box.high_x - box.low_x) + (float)(box.high_y - box.low_y)) * 0.5F;
+        grid->runs[grid->run_count++] = (struct grid_run){first, count, half * unit + RUN_SLACK_M};
+        struct grid_entry entry = {middle_x, middle_y, index, grid->run_count & 0xFFFFFFU,
+                                   entity->kind};
         double low_x = (double)((float)box.low_x * unit) - radius;
         double low_y = (double)((float)box.low_y * unit) - radius;
         double high_x = (double)((float)box.high_x * unit) + radius;
@@ -196,6 +216,7 @@ void interest_grid_build(struct interest_grid *grid, const struct interest_confi
     }
     uint32_t entries = sum_counts(grid);
     ARB_ASSERT(entries <= grid->entry_capacity);
+    grid->entry_count = entries;
     for (uint32_t i = grid->part_count; i > 0; i--) {
         place_part(grid, &grid->parts[i - 1]);
     }

@@ -14,6 +14,7 @@ enum {
     GRID_SHIFT_MIN = 5, /* 32 x 32: 320 m at cells of 10 m without folding */
     GRID_SHIFT_MAX = 8,
     GRID_RUN_POINTS = 8, /* points of a body that are registered together */
+    GRID_FEW = 48,       /* so few parts are tested all, sooner than cells are looked up */
 };
 
 /* Cells of one axis, folded: `first` and the `count` - 1 after it, modulo the side. */
@@ -23,7 +24,7 @@ struct grid_span {
 
 /* A part in one cell; what the test of a circle reads is here, so that it follows no index. */
 struct grid_entry {
-    float x, y;        /* m, the circle; unused for a run */
+    float x, y;        /* m, the circle; of a run the middle of its box */
     uint32_t entity;   /* index into frame->entities */
     uint32_t run : 24; /* 1 + index of the run of body points, 0: the entity's own circle */
     uint32_t kind : 8;
@@ -33,6 +34,7 @@ struct grid_entry {
 struct grid_run {
     uint32_t first; /* in frame->points */
     uint32_t count;
+    float reach; /* m; all points are closer to the middle, rounding included */
 };
 
 /* A part and its cells, between the two passes of the sort. */
@@ -42,13 +44,13 @@ struct grid_part {
 };
 
 struct interest_grid {
-    double cell_m;
+    double cell_m, cells_per_m;
     uint32_t shift, mask; /* side = 1 << shift = mask + 1 */
     uint32_t *starts;     /* [side * side + 1]: entries of bucket b are starts[b]..starts[b + 1] */
     struct grid_entry *entries;
     struct grid_part *parts;
     struct grid_run *runs;
-    uint32_t entry_capacity, part_count, run_count;
+    uint32_t entry_capacity, entry_count, part_count, run_count;
     float unit_of_kind[ARB_KINDS_MAX]; /* m per step of the position */
 };
 
@@ -62,7 +64,8 @@ struct interest_viewer {
 
 struct interest {
     struct interest_config config;
-    double limits[2][ARB_KINDS_MAX]; /* m^2, (R + r)^2: [0] to enter, [1] to stay */
+    double reaches[2][ARB_KINDS_MAX]; /* m, R + r: [0] to enter, [1] to stay */
+    double limits[2][ARB_KINDS_MAX];  /* m^2, their squares */
     struct interest_grid grid;
     const struct arb_frame *frame;
     uint32_t *orders; /* arb_key_order of its entities */
@@ -80,5 +83,7 @@ void interest_grid_build(struct interest_grid *grid, const struct interest_confi
 
 /* Cells that the closed interval low..high (m) touches. */
 struct grid_span interest_grid_span(const struct interest_grid *grid, double low, double high);
+/* The same, or a cell more at a border of cells: for queries, which are a hair wider anyway. */
+struct grid_span interest_grid_reach(const struct interest_grid *grid, double low, double high);
 
 #endif

@@ -110,6 +110,9 @@ Test(interest, bounds_across_zero_touch_two_cells)
 {
     scene_open(10.0F, 0.5F, 0.5F, 1.0F);
     put(1, 1, 0, 0.0F, 5.0F); /* bounds (-1,4) to (1,6): cells (-1,0) and (0,0) */
+    for (uint16_t id = 2; id < 100; id++) {
+        put(id, 1, 0, 205.0F, 205.0F); /* too many for all to be tested */
+    }
     cr_assert_eq(count_seen(0, -1.4F, 5.0F), 1);
     cr_assert_eq(count_seen(1, 1.4F, 5.0F), 1);
     cr_assert_eq(interest_candidates(scene.interest), 2);
@@ -250,7 +253,7 @@ static void scatter(struct arb_rng *rng, float half_m, float cell)
 
 static void compare_with_everything(uint64_t seed, float half_m, float cell, float radius)
 {
-    enum { ROUNDS = 63 }; /* 4 calls * 63 * 400: 1e5 placements */
+    enum { ROUNDS = 625 }; /* 4 calls * 625 * 400: 1e6 placements, each seen by 4 viewers */
     const float enter = 30.0F;
     const float retain = 36.0F;
     struct arb_rng rng;

@@ -1,5 +1,6 @@
 /* What a snapshot says, the budget, and what the server remembers of it. */
 #include "server/replicate/replicate.h"
+#include "shared/base/arb_mem.h"
 #include "tests/unit/replicate_rig.h"
 
 Test(replicate, header_says_what_the_match_knows)
@@ -443,5 +444,33 @@ Test(replicate, new_session_starts_afresh)
     cr_assert_eq(rig.header.id, 1);
     cr_assert_eq(rig.header.baseline, 0);
     cr_assert_eq(replicate_counts(rig.replicate, RIG_CLIENT)->snapshots, 1);
+    rig_close();
+}
+
+/* ---- memory ---- */
+
+/* A crowd that does not fit, bodies, enters and leaves, a lost snapshot now and then. */
+Test(replicate, warm_tick_allocates_nothing)
+{
+    rig_open_with(&(struct rig_options){&rig_schema, 30000, 500, 50.0F, 2});
+    struct arb_rng rng;
+    arb_rng_seed(&rng, 5, 5);
+    for (uint16_t i = 0; i < 200; i++) {
+        rig_add((uint16_t)(i + 1), 0, (float)i, 0.0F);
+    }
+    rig_add_body(rig_add(250, 1, 1.0F, 0.0F), 300);
+    rig.mute = true;
+    rig.other = true;
+    uint64_t before = 0;
+    for (uint32_t n = 0; n < 400; n++) {
+        if (n == 100) before = arb_mem_count();
+        rig_shake(&rng);
+        rig.hidden[arb_rng_below(&rng, 201)] = arb_rng_below(&rng, 3) == 0;
+        if (!rig_send_only() || arb_rng_below(&rng, 5) == 0) continue;
+        replicate_ack(rig.replicate, RIG_CLIENT, rig.header.id, 0, rig.frame.tick);
+    }
+    cr_assert_gt(before, 0);
+    cr_assert_eq(arb_mem_count() - before, 0);
+    cr_assert_gt(replicate_counts(rig.replicate, RIG_CLIENT)->deferred, 1000);
     rig_close();
 }
