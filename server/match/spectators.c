@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { NOBODY = UINT16_MAX };
+
 uint32_t match_spectator_delay_ticks(const struct match_config *config)
 {
     uint32_t interval = (uint32_t)config->snapshot_interval_ticks;
@@ -71,6 +73,7 @@ struct spectators *spectators_create(struct match *match, struct arb_arena *aren
     spectators->visible = arb_arena_take_array(arena, viewers, sizeof *spectators->visible);
     spectators->visible_count =
         arb_arena_take_array(arena, viewers, sizeof *spectators->visible_count);
+    spectators->first_of = arb_arena_take_array(arena, viewers, sizeof *spectators->first_of);
     spectators->viewed = arb_arena_take_array(arena, viewers, sizeof *spectators->viewed);
     create_parts(spectators, match, arena, interest, replicate);
     spectators_past_create(spectators, arena, match, entities, interest->point_capacity);
@@ -333,6 +336,7 @@ static void send_snapshot(struct match *match, const struct spectator_scene *sce
         .client = (uint16_t)(spectators->first_client + place_of(spectators, spectator)),
         .controlled = spectator->watched,
         .buffer_ticks = MATCH_NO_LEAD,
+        .shares_view = spectator->viewer < spectators->players,
     };
     replicate_send(spectators->replicate, &client, scene->frame, scene->frame->tick, spectator->eye,
                    visible, count, &match->port);
@@ -341,16 +345,35 @@ static void send_snapshot(struct match *match, const struct spectator_scene *sce
     forget(spectators, spectator);
 }
 
+/* Into lists by viewer, each in order of place. */
+static void group(struct spectators *spectators, const struct spectator_scene *scene)
+{
+    uint32_t viewers = spectators->players + spectators->capacity;
+    for (uint32_t viewer = 0; viewer < viewers; viewer++) {
+        spectators->first_of[viewer] = NOBODY;
+    }
+    for (uint32_t i = spectators->capacity; i > 0; i--) {
+        struct spectator *spectator = &spectators->list[i - 1];
+        if (!spectator->seated) continue;
+        look(spectators, scene, spectator);
+        spectator->next = spectators->first_of[spectator->viewer];
+        spectators->first_of[spectator->viewer] = (uint16_t)(i - 1);
+    }
+}
+
 /* Followers of one player one after the other: what was encoded for one is at hand for the next. */
 static void send_to_viewers(struct match *match, const struct spectator_scene *scene)
 {
     struct spectators *spectators = match->spectators;
-    for (uint32_t i = 0; i < spectators->capacity; i++) {
-        struct spectator *spectator = &spectators->list[i];
-        if (!spectator->seated) continue;
-        look(spectators, scene, spectator);
-        find_visible(spectators, scene, spectator);
-        send_snapshot(match, scene, spectator);
+    uint32_t viewers = spectators->players + spectators->capacity;
+    group(spectators, scene);
+    for (uint32_t viewer = 0; viewer < viewers; viewer++) {
+        for (uint16_t next = spectators->first_of[viewer]; next != NOBODY;) {
+            struct spectator *spectator = &spectators->list[next];
+            next = spectator->next;
+            find_visible(spectators, scene, spectator);
+            send_snapshot(match, scene, spectator);
+        }
     }
 }
 

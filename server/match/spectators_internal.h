@@ -27,6 +27,7 @@ struct spectator {
     struct arb_vec2 eye;    /* m, where it looked last */
     /* Of the snapshot at hand: */
     uint32_t viewer;        /* whose visible set it shares */
+    uint16_t next;          /* place of the next one with that viewer */
     struct arb_key watched; /* character that it follows, or none */
 };
 
@@ -73,7 +74,8 @@ struct spectators {
     struct arb_key *always;   /* [entities + 1] of one viewer */
     const uint32_t **visible; /* [players + capacity] by viewer, of the snapshot at hand */
     uint32_t *visible_count;
-    arb_tick *viewed; /* [players + capacity] tick of its newest set */
+    uint16_t *first_of; /* [players + capacity] place of the first with that viewer */
+    arb_tick *viewed;   /* [players + capacity] tick of its newest set */
 
     struct spectator_scene *scenes; /* [scene_count], ring by tick / interval */
     uint32_t scene_count;

@@ -51,6 +51,7 @@ struct replicate *replicate_create(struct arb_arena *arena, const struct replica
     replicate->depth_least = bucket_least(replicate);
     replicate_rate_create(replicate);
     replicate_delta_create(replicate, arena);
+    replicate_copy_create(replicate, arena);
     replicate->stream_capacity = (size_t)ARB_CHUNKS_MAX * config->chunk_payload_bytes;
     replicate->stream = arb_arena_take(arena, replicate->stream_capacity + 8);
     replicate->message = arb_arena_take(arena, replicate->chunk_head_bytes +
@@ -236,6 +237,7 @@ void replicate_begin(struct replicate *replicate, const struct arb_frame *frame)
     ARB_ASSERT(frame->point_count <= replicate->config.point_capacity);
     replicate->frame = frame;
     replicate_delta_begin(replicate);
+    replicate_copy_begin(replicate);
 }
 
 static int8_t lead_of(int32_t ticks)
@@ -352,6 +354,7 @@ static void record(const struct replicate_job *job, const struct replicate_pass 
     memcpy(entries, replicate->entries, pass->entity_count * sizeof *entries);
     uint32_t place = state->newest % REPLICATE_RING;
     state->sent[place].oldest_tick = tick - pass->oldest;
+    state->sent[place].content = job->content;
     const struct replicate_client *client = job->client;
     struct replicate_said *said = &state->said[place];
     *said = (struct replicate_said){.starved_ticks = client->starved_ticks,
@@ -372,6 +375,22 @@ static void record(const struct replicate_job *job, const struct replicate_pass 
 }
 
 enum { CROWD_PARTS = 4 }; /* more than a quarter waits */
+
+/* All that is due, in one datagram. False: it does not fit. */
+static bool make_whole(struct replicate_job *job, struct replicate_pass *pass)
+{
+    struct replicate *replicate = job->replicate;
+    if (replicate_copy_find(job, pass)) return true;
+    job->content = ++replicate->contents;
+    replicate_find_due(job);
+    /* A crowd does not fit; what it costs to find out is better spent on choosing. */
+    if (job->state->is_crowded ||
+        !replicate_encode_whole(job, replicate->due, replicate_one_datagram(job), pass)) {
+        return false;
+    }
+    replicate_copy_keep(job, pass);
+    return true;
+}
 
 void replicate_send(struct replicate *replicate, const struct replicate_client *client,
                     const struct arb_frame *frame, arb_tick confirmed_tick, struct arb_vec2 eye,
@@ -397,12 +416,9 @@ void replicate_send(struct replicate *replicate, const struct replicate_client *
         state->counts.slowed++;
         return;
     }
-    replicate_find_due(&job);
     struct replicate_pass pass;
     uint32_t deferred = 0;
-    /* A crowd does not fit; what it costs to find out is better spent on choosing. */
-    bool whole = !state->is_crowded &&
-                 replicate_encode_whole(&job, replicate->due, replicate_one_datagram(&job), &pass);
+    bool whole = make_whole(&job, &pass);
     if (!whole) {
         if (job.capacity < replicate->config.chunk_payload_bytes) state->rate.is_short = true;
         if (!replicate_encode_chosen(&job, &pass, &deferred)) {

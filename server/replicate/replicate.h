@@ -45,6 +45,7 @@ struct replicate_sent {
     arb_tick tick;         /* published tick */
     arb_tick oldest_tick;  /* of the states that the client holds with it */
     bool acked;            /* the client committed it */
+    uint64_t content;      /* equal numbers: clients that held the very same with it */
 };
 
 /* Counted per client since its session began. */
@@ -78,6 +79,7 @@ struct replicate_client {
     uint16_t client;           /* index, = player slot */
     const struct arb_own *own; /* NULL without a character */
     struct arb_key controlled;
+    bool shares_view; /* others get the very same `visible` in this tick; no own part then */
     uint8_t control;
     uint32_t starved_ticks, outside_changes;
     arb_sequence last_sequence;

@@ -152,6 +152,7 @@ void replicate_choose_base(struct replicate_job *job)
     job->base_head =
         (struct arb_delta_head){said->controlled, said->has_own ? &job->base_own : NULL};
     job->base_id = id;
+    job->base_content = sent->content;
     job->base_count = sent->entity_count;
     job->base_ticks = (uint32_t)(now - sent->tick);
     job->base_entries = state->entries + sent->first;

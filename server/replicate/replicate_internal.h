@@ -31,6 +31,8 @@ enum {
     REPLICATE_PATIENCE_ROUNDS = 6,
     /* No path is held for slower than this: the least budget that can be configured. */
     REPLICATE_RATE_LEAST = 4096, /* bytes/s */
+    /* Clients with one view hold baselines of a few ticks. */
+    REPLICATE_COPIES = 4,
 };
 
 /* What one client was sent of one entity id while not everything fitted. */
@@ -78,6 +80,30 @@ struct replicate_state {
     struct arb_held_entry *entries; /* [REPLICATE_RING * entity_capacity], of all in `sent` */
     struct replicate_track *tracks; /* [entity_capacity], by entity id */
     struct replicate_counts counts;
+};
+
+/* What one stream said, besides replicate->entries. */
+struct replicate_pass {
+    size_t bytes;
+    size_t spent;          /* bits, as arb_delta_room counts them */
+    uint32_t entity_count; /* in view for the client: entries */
+    uint32_t dropped;      /* gone because their state became too old */
+    uint32_t oldest;       /* age of the oldest state, ticks */
+    uint32_t enters;
+    struct replicate_traffic traffic;
+};
+
+/* A stream of this tick, whole, and all that it was made from (replicate_copy.c). */
+struct replicate_copy {
+    const uint32_t *visible; /* NULL: none */
+    uint32_t count, turn;
+    struct arb_vec2 eye;
+    struct arb_key controlled;
+    uint64_t base_content; /* 0: no baseline */
+    uint64_t content;
+    struct replicate_pass pass;
+    uint8_t *stream; /* [chunk_payload_bytes] */
+    struct arb_held_entry *entries;
 };
 
 /* What is needed of every visible entity, close together. */
@@ -130,6 +156,9 @@ struct replicate {
     uint64_t *due, *chosen; /* bit per place of the visible list */
     bool all_due;
     struct replicate_state *clients;
+    struct replicate_copy copies[REPLICATE_COPIES];
+    uint64_t contents; /* streams encoded so far */
+    uint32_t next_copy;
     struct replicate_traffic traffic;
     struct replicate_counts left; /* of clients that others came after */
 };
@@ -148,20 +177,11 @@ struct replicate_job {
     uint32_t base_id;
     uint32_t base_count;
     uint32_t base_ticks; /* since it */
+    uint64_t base_content;
+    uint64_t content; /* number of what the client holds with it; see replicate_copy.c */
     const struct arb_held_entry *base_entries;
     struct arb_delta_head base_head;
     struct arb_own_part base_own;
-};
-
-/* What one stream said, besides replicate->entries. */
-struct replicate_pass {
-    size_t bytes;
-    size_t spent;          /* bits, as arb_delta_room counts them */
-    uint32_t entity_count; /* in view for the client: entries */
-    uint32_t dropped;      /* gone because their state became too old */
-    uint32_t oldest;       /* age of the oldest state, ticks */
-    uint32_t enters;
-    struct replicate_traffic traffic;
 };
 
 static inline const struct arb_frame *replicate_frame(const struct replicate *replicate,
@@ -218,6 +238,15 @@ bool replicate_begin_stream(const struct replicate_job *job, size_t capacity,
  * no others. Goes on from where `begun` stands, which is left alone: any number of times. */
 bool replicate_encode_part(const struct replicate_job *job, const struct arb_delta_writer *begun,
                            struct replicate_pass *pass);
+
+/* ---- replicate_copy.c ---- */
+
+void replicate_copy_create(struct replicate *replicate, struct arb_arena *arena);
+void replicate_copy_begin(struct replicate *replicate); /* a new frame */
+/* A stream that was made from the same: into replicate->stream and ->entries, as if encoded. */
+bool replicate_copy_find(struct replicate_job *job, struct replicate_pass *pass);
+/* What was just encoded carried all that was due, in one datagram. */
+void replicate_copy_keep(struct replicate_job *job, const struct replicate_pass *pass);
 
 /* ---- replicate_choice.c ---- */
 

@@ -7,7 +7,7 @@
 enum {
     /* A wish travels at once, acknowledgements gather for so long: many watch, and each message
      * costs the server as much as a snapshot. */
-    SPECTATE_NS = 50000000,
+    SPECTATE_NS = 100000000,
     /* While no snapshot comes the wish is repeated. */
     SPECTATE_BARE_NS = 250000000,
 };

@@ -160,12 +160,17 @@ static void next_input(struct scene_run *run, uint32_t slot)
     input->edges = input->buttons;
 }
 
-void scene_step(struct scene_run *run)
+void scene_give_inputs(struct scene_run *run)
 {
     for (uint32_t slot = 0; slot < run->scene->players; slot++) {
         next_input(run, slot);
         match_set_input(run->match, (uint16_t)slot, &run->inputs[slot]);
     }
-    tick_run(run->match, TICK_RERUN);
     run->ticks++;
+}
+
+void scene_step(struct scene_run *run)
+{
+    scene_give_inputs(run);
+    tick_run(run->match, TICK_RERUN);
 }

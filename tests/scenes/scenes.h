@@ -42,6 +42,8 @@ struct scene_run {
 void scene_open(struct scene_run *run, const struct scene *scene, uint64_t seed);
 /* Gives everyone the next input and runs stages 2 to 8 of one tick. */
 void scene_step(struct scene_run *run);
+/* The first half of that, for who runs the tick otherwise. */
+void scene_give_inputs(struct scene_run *run);
 void scene_close(struct scene_run *run);
 
 /* Walls, spawns and pickups of a scene, by the seed: what scene_open plays on. Memory from the

@@ -1,5 +1,6 @@
 /* server/match/spectators*: who watches, what each is shown, and when. */
 #include "server/match/match_internal.h"
+#include "server/replicate/replicate_internal.h"
 #include "tests/unit/match_rig.h"
 
 enum { EYE = 7 }; /* session of the spectator */
@@ -299,6 +300,49 @@ Test(match_spectators, followers_of_one_player_share_what_they_see)
     cr_assert_arr_eq(sent[a].payload, sent[b].payload, sent[a].chunk.payload_bytes);
 }
 
+static void run_player_to_the_right(uint16_t slot)
+{
+    struct arb_input_packet *inputs = packet(slot, player(slot)->control);
+    struct arb_input *input = add_input(inputs, (arb_sequence)match_tick(match), match_tick(match));
+    input->move_x = 127;
+}
+
+/* Acknowledges the newest snapshot of that session, if this tick sent one. */
+static void acknowledge(uint16_t session, uint16_t number)
+{
+    int snapshot = find_snapshot(session);
+    if (snapshot < 0) return;
+    wish(session, number, 0, 0, 0);
+    queue[queued - 1].spectate.has_ack = 1;
+    queue[queued - 1].spectate.ack_snapshot = sent[snapshot].chunk.header.id;
+}
+
+Test(match_spectators, who_holds_the_same_gets_what_was_encoded_for_the_other)
+{
+    open_watched();
+    join_live();
+    watch(5);
+    wish(5, 1, 0, 0, 0);
+    uint32_t same = 0;
+    for (uint16_t i = 2; i < 60; i++) {
+        if (i == 20) watch(6);
+        if (i > 20) run_player_to_the_right(0);
+        uint64_t encoded = match->replicate->contents;
+        tick();
+        encoded = match->replicate->contents - encoded;
+        int a = find_snapshot(5), b = find_snapshot(6);
+        acknowledge(5, i);
+        acknowledge(6, i);
+        if (a < 0 || b < 0 || i < 30) continue;
+        cr_assert_neq(sent[a].chunk.header.baseline, 0);
+        cr_assert_eq(encoded, 2, "the player's and one of the two");
+        cr_assert_eq(sent[a].chunk.payload_bytes, sent[b].chunk.payload_bytes);
+        cr_assert_arr_eq(sent[a].payload, sent[b].payload, sent[a].chunk.payload_bytes);
+        same++;
+    }
+    cr_assert_gt(same, 10);
+}
+
 /* ---- delay ---- */
 
 /* Remembers what the tick published and announced. */
@@ -340,13 +384,6 @@ static void check_nothing_newer(arb_tick at, arb_tick *told)
             *told = at;
         }
     }
-}
-
-static void run_player_to_the_right(uint16_t slot)
-{
-    struct arb_input_packet *inputs = packet(slot, player(slot)->control);
-    struct arb_input *input = add_input(inputs, (arb_sequence)match_tick(match), match_tick(match));
-    input->move_x = 127;
 }
 
 Test(match_spectators, all_that_they_get_is_of_the_delayed_tick)
