@@ -70,6 +70,7 @@ void bot_set_hands(struct bot *bot, bot_hands hands, void *user)
 void bot_spectate(struct bot *bot)
 {
     bot->spectates = true;
+    bot->counts.spectates = true;
 }
 
 void bot_rest(struct bot *bot)

@@ -55,6 +55,7 @@ struct bot_counts {
     uint16_t kills, deaths;
     bool was_connected; /* all was there once */
     bool saw_result;
+    bool spectates;
 };
 struct bot_counts bot_counts(const struct bot *bot);
 

@@ -39,9 +39,12 @@ enum {
 static const char usage[] =
     "usage: arbiter-bots --connect HOST:PORT [--count N] [--policy P]... [--seed S]\n"
     "                    [--duration SECONDS] [--report json] [--watch] [--light]\n"
+    "                    [--spectators N]\n"
     "  --policy    wander, aim (default), idle or replay:FILE; repeated: client i takes the\n"
     "              (i mod n)-th\n"
     "  --duration  10 seconds unless given; a match that ends sooner ends the run\n"
+    "  --spectators  so many more who watch: they follow player after player, or move a camera;\n"
+    "              then --count may be 0\n"
     "  --report    prints figures of all clients as one JSON object on stdout\n"
     "  --watch     shows the match on stderr: a picture in a terminal, else a line each second\n"
     "  --light     clients that neither predict nor draw, so that one core plays a thousand; they\n"
@@ -52,7 +55,9 @@ static const char usage[] =
 struct options {
     char host[256];
     uint16_t port;
-    uint32_t count, policy_count;
+    uint32_t count; /* players and spectators */
+    uint32_t players, spectators;
+    uint32_t policy_count;
     const char *policies[POLICIES_MAX];
     uint64_t seed;
     double duration_s;
@@ -140,8 +145,12 @@ static bool parse_value(struct options *options, const char *name, const char *v
     if (strcmp(name, "--connect") == 0) {
         return parse_target(value, options);
     }
-    if (strcmp(name, "--count") == 0 && parse_number(value, 1, COUNT_MAX, &number)) {
-        options->count = (uint32_t)number;
+    if (strcmp(name, "--count") == 0 && parse_number(value, 0, COUNT_MAX, &number)) {
+        options->players = (uint32_t)number;
+        return true;
+    }
+    if (strcmp(name, "--spectators") == 0 && parse_number(value, 0, COUNT_MAX, &number)) {
+        options->spectators = (uint32_t)number;
         return true;
     }
     if (strcmp(name, "--policy") == 0 && options->policy_count < POLICIES_MAX) {
@@ -165,7 +174,7 @@ static bool parse_value(struct options *options, const char *name, const char *v
 static bool parse(int argc, char **argv, struct options *options)
 {
     static char joined[POLICIES_MAX][4096];
-    *options = (struct options){.count = 1, .seed = 1, .duration_s = 10.0};
+    *options = (struct options){.players = 1, .seed = 1, .duration_s = 10.0};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--watch") == 0) {
             options->watch = true;
@@ -193,6 +202,11 @@ static bool parse(int argc, char **argv, struct options *options)
             return false;
         }
         i += words;
+    }
+    options->count = options->players + options->spectators;
+    if (options->count == 0) {
+        fprintf(stderr, "arbiter-bots: --count 0 without --spectators leaves nobody\n");
+        return false;
     }
     if (options->policy_count == 0) {
         options->policies[options->policy_count++] = "aim";
@@ -231,6 +245,12 @@ static int open_policies(struct run *run)
     return EXIT_SUCCESS;
 }
 
+/* Who watches has to see. */
+static bool is_light(const struct run *run, uint32_t client)
+{
+    return run->options.light && client < run->options.players;
+}
+
 static bool open_clients(struct run *run)
 {
     uint32_t count = run->options.count;
@@ -246,14 +266,16 @@ static bool open_clients(struct run *run)
         struct arbiter_disconnect_info info;
         const struct bot_policy *policy = run->policies[i % run->options.policy_count];
         run->bots[i] = bot_create(policy, run->options.seed, i);
+        bool light = is_light(run, i);
+        if (i >= run->options.players) bot_spectate(run->bots[i]);
         arbiter_config_default(&config);
         bot_configure(run->bots[i], &config);
-        if (run->options.light) {
+        if (light) {
             config.max_entities = LIGHT_ENTITIES;
             config.max_events_per_poll = LIGHT_EVENTS;
         }
         run->clients[i] = arbiter_client_create(&config);
-        if (run->options.light) {
+        if (light) {
             arb_client_go_light(run->clients[i]);
         }
         run->created = i + 1;
@@ -294,7 +316,7 @@ static bool play_frame(struct run *run, uint64_t frame)
         if (i % group == 0) {
             sleep_until(frame + NS_PER_S / FRAMES_PER_S * i / count);
         }
-        run->views[i] = run->options.light
+        run->views[i] = is_light(run, i)
                             ? bot_frame_light(run->bots[i], run->clients[i], arbiter_now_ns())
                             : bot_frame(run->bots[i], run->clients[i], arbiter_now_ns());
         anybody |= run->views[i]->connection != ARBITER_OFFLINE;

@@ -164,6 +164,10 @@ static void add_client(cJSON *list, cJSON *totals, struct correction_totals *sum
     cJSON *object = cJSON_CreateObject();
     cJSON_AddItemToArray(list, object);
     cJSON_AddNumberToObject(object, "id", index + 1);
+    if (b->spectates) {
+        cJSON_AddTrueToObject(object, "spectator");
+        add_to(totals, "spectators", 1.0);
+    }
 #define X(name, value)                                                                             \
     cJSON_AddNumberToObject(object, name, (double)(value));                                        \
     add_to(totals, name, (double)(value));
