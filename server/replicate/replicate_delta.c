@@ -272,8 +272,9 @@ static inline void fetch_ahead(const struct replicate_job *job, uint32_t place)
 {
     const struct replicate *replicate = job->replicate;
     if (job->base_id == 0 || place + AHEAD >= job->count) return;
-    size_t row = (size_t)job->visible[place + AHEAD] * REPLICATE_AGES;
-    __builtin_prefetch(&replicate->made[row + age_of(replicate, job->base_ticks) - 1]);
+    size_t row =
+        (size_t)(age_of(replicate, job->base_ticks) - 1) * replicate->config.entity_capacity;
+    __builtin_prefetch(&replicate->made[row + job->visible[place + AHEAD]]);
 }
 
 /* Both lists ascend by key, so they are walked side by side. False: something does not fit. */
