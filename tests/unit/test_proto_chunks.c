@@ -79,7 +79,7 @@ Test(proto_chunks, a_longer_or_shorter_duplicate_is_a_conflict, .init = start)
 Test(proto_chunks, other_metadata_kills_the_group)
 {
     const struct arb_snapshot_header good = {
-        .id = 81, .tick = 81, .chunk_index = 1, .chunk_count = 3};
+        .id = 81, .tick = 81, .confirmed_tick = 81, .chunk_index = 1, .chunk_count = 3};
     struct arb_snapshot_header others[7] = {good, good, good, good, good, good, good};
     others[0].tick = 82;
     others[1].confirmed_tick = 1;
