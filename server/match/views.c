@@ -256,8 +256,8 @@ static bool is_within(arb_fine at, struct permitted permitted)
 
 /* Every state of the view is still there when the input is consumed. After a while without any
  * snapshot a client draws, frozen, from frames that are older than the ring. */
-static bool is_remembered(const struct match *match, const struct claim *claim,
-                          const struct arb_held_frame *frame)
+static bool is_remembered(const struct match *match, const struct arb_held_frame *frame,
+                          arb_fine consumed)
 {
     arb_tick oldest = frame->tick;
     for (uint32_t i = 0; i < frame->count; i++) {
@@ -265,7 +265,8 @@ static bool is_remembered(const struct match *match, const struct claim *claim,
         oldest = tick < oldest ? tick : oldest;
     }
     /* By then the ring has gone on by as many ticks. */
-    arb_tick wait = (arb_tick)((claim->consumed - claim->now) / ARB_FINE_TICK);
+    arb_fine ahead = consumed - fine(match->world.head->tick);
+    arb_tick wait = ahead > 0 ? (arb_tick)(ahead / ARB_FINE_TICK) : 0;
     return oldest >= wait && rewind_frame(match->rewind, oldest - wait) != NULL;
 }
 
@@ -325,7 +326,7 @@ static enum match_view_verdict judge(const struct match *match, uint16_t slot,
         return MATCH_VIEW_FUTURE;
     }
     if (is_too_old(match, &claim->view, claim->consumed) ||
-        !is_remembered(match, claim, &held.frames[place.from])) {
+        !is_remembered(match, &held.frames[place.from], claim->consumed)) {
         return MATCH_VIEW_TOO_OLD;
     }
     if (claim->at < track->newest_at) {
@@ -349,10 +350,14 @@ static struct arb_view nearest_drawable(const struct match *match, uint16_t slot
     struct arb_view view = present_view;
     uint32_t newest = replicate_newest_acked(match->replicate, slot);
     replicate_held(match->replicate, slot, (uint16_t)newest, &held);
-    if (held.count > 0) {
-        arb_held_find(&held, greater(at, fine(held.frames[0].tick)), &view);
+    struct arb_held_place place;
+    if (held.count == 0 || !arb_held_find(&held, greater(at, fine(held.frames[0].tick)), &view) ||
+        !arb_held_place(&held, &view, &place)) {
+        return present_view;
     }
-    return is_too_old(match, &view, consumed) ? present_view : view;
+    bool usable = !is_too_old(match, &view, consumed) &&
+                  is_remembered(match, &held.frames[place.from], consumed);
+    return usable ? view : present_view;
 }
 
 static struct arb_view replaced(const struct match *match, uint16_t slot, const struct claim *claim,

@@ -135,6 +135,7 @@ struct sim_witness {
     uint64_t bad; /* messages and snapshots that it did not take */
     /* view */
     arb_fine view_at;
+    uint64_t view_us; /* when it was looked at */
     uint64_t drawn; /* 1/256 ticks */
     uint32_t drawn_span;
     /* progress */

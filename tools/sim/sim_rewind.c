@@ -212,12 +212,17 @@ static bool is_deferred(const struct rewind_ray *ray, struct arb_key key)
     return false;
 }
 
-/* Pickups and the like are in the pairs as well. */
-static bool is_target(const struct sim_checks *checks, const struct rewind_pair *pair)
+/* Pickups and the like are in the pairs as well, and the player's own earlier character, whose
+ * death is shown at once. */
+static bool is_target(const struct sim_checks *checks, const struct rewind_pair *pair,
+                      uint16_t shooter)
 {
     const struct arb_frame *frame = rewind_frame(match_rewind(checks->sim->match), pair->from_tick);
     const struct arb_published *state = frame == NULL ? NULL : arb_frame_find(frame, pair->key);
-    return state == NULL || checks->rewind->kinds[state->kind].count > 0;
+    if (state == NULL) return true;
+    const struct arb_kind *kind = &sim_rules(checks->sim)->schema->kinds[state->kind];
+    bool own = kind->owner >= 0 && state->q[kind->owner] == shooter + 1;
+    return !own && checks->rewind->kinds[state->kind].count > 0;
 }
 
 /* Ticks that the server's place is ahead of the drawn one, along its motion. */
@@ -353,16 +358,17 @@ static void check_applied(struct sim_checks *checks, uint32_t client,
 
 /* Whom the server lets be hit, and the client did not draw. */
 static void look_for_undrawn(struct sim_checks *checks, uint32_t client,
-                             const struct sim_picture *seen, const struct rewind_ray *ray)
+                             const struct sim_picture *seen, const struct rules_shot *shot)
 {
     const struct sim_eye *eye = &checks->rewind->eyes[client];
+    const struct rewind_ray *ray = &shot->rays[0];
     for (uint32_t i = 0; ray->pairs != NULL && i < ray->pair_count; i++) {
         struct arb_key key = ray->pairs[i].key;
         bool drawn = arb_key_equal(key, ray->shooter);
         for (uint32_t at = 0; at < seen->count && !drawn; at++) {
             drawn = arb_key_equal(key, sim_drawn_of(eye, seen, at)->key);
         }
-        if (drawn || !is_target(checks, &ray->pairs[i])) continue;
+        if (drawn || !is_target(checks, &ray->pairs[i], shot->slot)) continue;
         checks->rewind->figures.held_only++;
         sim_violated(checks, SIM_INVARIANT_rewind_error,
                      "client %u did not draw (%u, %u), the server says it did", client, key.id,
@@ -377,7 +383,7 @@ static void compare_shot(struct sim_checks *checks, uint32_t client, const struc
     for (uint32_t i = 0; i < seen->count; i++) {
         compare_drawn(checks, client, &shot->rays[0], sim_drawn_of(eye, seen, i));
     }
-    look_for_undrawn(checks, client, seen, &shot->rays[0]);
+    look_for_undrawn(checks, client, seen, shot);
     for (uint8_t i = 0; i < shot->pellet_count; i++) {
         sim_rewind_decide(checks, client, seen, &shot->rays[i], &shot->pellets[i]);
     }
