@@ -122,6 +122,15 @@ static bool check_interest(const struct config *config, struct config_error *err
     return true;
 }
 
+static bool check_files(const struct config *config, struct config_error *error)
+{
+    if (config->rewind_trace[0] != 0 && strcmp(config->rewind_trace, config->result_path) == 0) {
+        return blame(config, "debug.rewind_trace", error,
+                     "is match.result_path as well; allowed: a file of its own");
+    }
+    return true;
+}
+
 static bool check_map_file(const struct config *config, struct config_error *error)
 {
     if (config->map[0] == 0) {
@@ -141,7 +150,8 @@ static bool check_map_file(const struct config *config, struct config_error *err
 bool config_check_relations(struct config *config, struct config_error *error)
 {
     return check_players(config, error) && check_interest(config, error) &&
-           check_address(config, error) && check_map_file(config, error);
+           check_address(config, error) && check_files(config, error) &&
+           check_map_file(config, error);
 }
 
 /* The first place in the sentence at which an option's whole path stands. */

@@ -129,7 +129,7 @@ static void watch(uint16_t port, uint32_t count, uint32_t players)
         struct arb_net_options options = {.peer_capacity = 1, .seed = i + 1};
         watchers[i].net = arb_net_create(carrier, &options, loop_now_ns());
         bool follows = i % (FOLLOWERS_OF_FOUR + 1) < FOLLOWERS_OF_FOUR;
-        watchers[i].wish.follow = follows ? (uint16_t)(i % players) : (uint16_t)ARB_NO_SLOT;
+        watchers[i].wish.follow = (uint16_t)(follows ? i % players : ARB_NO_SLOT);
         watchers[i].wish.y = (float)(i % 80);
         watchers[i].said_ns = i * (uint64_t)(ACK_NS / WATCHERS_MAX);
         arb_net_connect(watchers[i].net, loop_now_ns());

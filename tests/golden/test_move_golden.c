@@ -113,18 +113,20 @@ static uint64_t play(const struct arb_move_params *params, uint64_t seed, float 
 
 static struct arb_move_params arena(float speed, float half_length)
 {
-    return (struct arb_move_params){.mover = ARB_MOVER_ARENA,
-                                    .weapon_count = 2,
-                                    .tick_rate = 60,
-                                    .radius = 0.4F,
-                                    .half_length = half_length,
-                                    .max_speed = speed,
-                                    .acceleration = 10.0F * speed,
-                                    .friction = 5.0F * speed,
-                                    .dash_speed = 3.0F * speed,
-                                    .dash_ticks = 9,
-                                    .dash_cooldown_ticks = 70,
-                                    .weapons = {{6, 30, 90, 1, 0}, {40, 8, 60, 0, 0}}};
+    return (struct arb_move_params){
+        .mover = ARB_MOVER_ARENA,
+        .weapon_count = 2,
+        .tick_rate = 60,
+        .radius = 0.4F,
+        .half_length = half_length,
+        .max_speed = speed,
+        .acceleration = 10.0F * speed,
+        .friction = 5.0F * speed,
+        .dash_speed = 3.0F * speed,
+        .dash_ticks = 9,
+        .dash_cooldown_ticks = 70,
+        .weapons = {{.interval_ticks = 6, .magazine = 30, .reload_ticks = 90, .automatic = 1},
+                    {.interval_ticks = 40, .magazine = 8, .reload_ticks = 60}}};
 }
 
 static const struct arb_move_params serpent = {.mover = ARB_MOVER_SERPENT,

@@ -100,6 +100,9 @@ static const char *const bad_files[][2] = {
      "c.json:1:48: net.address: auth.mode open lets anyone play who reaches 0.0.0.0; allowed:"},
     {"{\"match\": {\"map\": \"m.tmj\"}, \"net\": {\"max_sessions\": 8}}",
      "c.json:1:53: net.max_sessions (8) is below match.max_players (16)"},
+    {"{\"match\": {\"map\": \"m.tmj\", \"result_path\": \"x\"}, \"debug\": {\"rewind_trace\": "
+     "\"x\"}}",
+     "c.json:1:75: debug.rewind_trace: is match.result_path as well; allowed: a file of its own"},
     {"{}", "default: match.map: is missing; allowed: path of a Tiled map"},
     {"{\"match\":\n {\"map\": \"none.tmj\"}}", "c.json:2:10: match.map: cannot open "},
 };

@@ -75,8 +75,8 @@ static inline struct arb_input *say_input(uint16_t buttons)
         out->has_ack = true;
         out->ack_snapshot = (uint16_t)held.frames[held.count - 1].id;
         out->ack_mask = ~0U;
-        out->view_delay = client.announce >= 0 ? (uint16_t)client.announce
-                                               : (uint16_t)(client.delay / (ARB_FINE_TICK / 16));
+        arb_fine sixteenths = client.delay / (ARB_FINE_TICK / 16);
+        out->view_delay = (uint16_t)(client.announce >= 0 ? client.announce : sixteenths);
     }
     struct arb_input *input = add_input(out, ++client.sequence, match_tick(match) + client.wait);
     input->buttons = buttons;
@@ -108,7 +108,7 @@ static inline uint64_t not_honoured(void)
 {
     uint64_t sum = 0;
     for (int i = 0; i < MATCH_VIEW_VERDICTS; i++) {
-        sum += i != MATCH_VIEW_HONOURED ? claims(i) : 0;
+        sum += i != MATCH_VIEW_HONOURED ? claims((enum match_view_verdict)i) : 0;
     }
     return sum;
 }

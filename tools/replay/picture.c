@@ -112,7 +112,8 @@ static void print_static(const struct picture *picture, const struct shots_stati
 
 static bool is_shown(const struct picture *picture, const struct shots_static *shape)
 {
-    double left = INFINITY, right = -INFINITY, bottom = INFINITY, top = -INFINITY;
+    const double far = (double)INFINITY;
+    double left = far, right = -far, bottom = far, top = -far;
     for (size_t i = 0; i < shape->count; i++) {
         left = fmin(left, shape->points[i].x - shape->radius);
         right = fmax(right, shape->points[i].x + shape->radius);

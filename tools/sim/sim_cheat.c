@@ -240,7 +240,7 @@ uint64_t sim_cheater_claim(struct sim_cheater *cheater, struct sim_player *playe
         controls->fire_view = choice.view;
         controls->drawn = choice.view;
         arb_fine late = arb_view_at(&recall(cheater, 0)->view) - arb_view_at(&choice.view);
-        cheater->extra_ticks = late > 0 ? (uint16_t)(late / ARB_FINE_TICK) : 0;
+        cheater->extra_ticks = (uint16_t)(late > 0 ? late / ARB_FINE_TICK : 0);
     }
     bool stalls = cheater->cheat == SIM_CHEAT_stall && cheater->presses % STALL_EVERY == 0;
     return stalls ? STALL_US : 0;

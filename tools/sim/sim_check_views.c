@@ -59,6 +59,9 @@ void sim_progress_look(struct sim_checks *checks, struct sim_player *player)
     }
     bool connected = player->client->connection == ARBITER_CONNECTED;
     uint64_t limit_us = connected ? HEARD_US : CONNECTED_US;
+    if (player->is_spectator) {
+        limit_us += (uint64_t)sim->config.match.spectator_delay_s * 1000000;
+    }
     if (sim->now_us > witness->heard_us + limit_us) {
         sim_violated(checks, SIM_INVARIANT_progress, "client %u heard nothing for %u s",
                      player->index, (unsigned)(limit_us / 1000000));

@@ -136,7 +136,7 @@ struct sim_witness {
     /* view */
     arb_fine view_at;
     uint64_t view_us; /* when it was looked at */
-    uint64_t drawn; /* 1/256 ticks */
+    uint64_t drawn;   /* 1/256 ticks */
     uint32_t drawn_span;
     /* progress */
     uint64_t heard_us;

@@ -415,7 +415,7 @@ static void look_at_shot(struct sim_checks *checks, const struct rules_shot *sho
         seen = sim_picture_of(&checks->rewind->eyes[client],
                               &checks->rewind->slots[shot->slot].claimed);
     }
-    if (seen != NULL && checks->rewind->most_ms > 0.0)
+    if (seen != NULL && kind == SIM_SHOT_honoured && checks->rewind->most_ms > 0.0)
         check_applied(checks, client, seen, &shot->rays[0]);
     if (kind == SIM_SHOT_honoured && seen == NULL) kind = SIM_SHOT_unwitnessed;
     figures->shots[kind]++;

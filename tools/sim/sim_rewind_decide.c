@@ -197,6 +197,7 @@ void sim_rewind_decide(struct sim_checks *checks, uint32_t client, const struct 
 {
     struct sim_rewind *rewind = checks->rewind;
     const struct sim_eye *eye = &rewind->eyes[client];
+    if (shot->spared > 0) return; /* who is in cover, or gets out of the way: the server's to say */
     struct line line = line_of(checks->sim->players[client].client, ray);
     struct hits hits = {.most = (uint32_t)ray->pierce + 1};
     if (hits.most > REWIND_HITS_MAX) hits.most = REWIND_HITS_MAX;
