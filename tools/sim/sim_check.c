@@ -86,6 +86,7 @@ static void take_room(struct sim_checks *checks)
         checks->sessions[i].news =
             arb_mem_calloc(SIM_EVENT_KINDS * SIM_EVENT_PLACES, sizeof(uint64_t));
     }
+    checks->clients = sim->player_count;
     checks->witnesses = arb_mem_calloc(sim->player_count, sizeof *checks->witnesses);
     for (uint32_t i = 0; i < sim->player_count; i++) {
         checks->witnesses[i].generations = arb_mem_calloc(checks->entities, sizeof(uint16_t));
@@ -111,7 +112,7 @@ void sim_checks_destroy(struct sim_checks *checks)
         arb_mem_free(checks->sessions[i].events);
         arb_mem_free(checks->sessions[i].news);
     }
-    for (uint32_t i = 0; checks->witnesses != NULL && i < checks->sim->player_count; i++) {
+    for (uint32_t i = 0; checks->witnesses != NULL && i < checks->clients; i++) {
         arb_mem_free(checks->witnesses[i].generations);
         arb_mem_free(checks->witnesses[i].waits);
     }

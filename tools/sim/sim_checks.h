@@ -168,7 +168,8 @@ struct sim_checks {
     struct sim_seat *seats; /* [players], then [sim->options.spectators] */
     uint64_t spectator_joins;
     struct sim_session *sessions;  /* [sim->sessions] */
-    struct sim_witness *witnesses; /* [sim->player_count] */
+    struct sim_witness *witnesses; /* [clients] */
+    uint32_t clients;              /* sim->player_count, which is 0 again at the end */
     struct arb_rng rng;            /* which ticks are looked at closely */
     bool close_look;               /* this tick */
     struct sim_rerun *rerun;

@@ -63,7 +63,7 @@ void sim_rewind_destroy(struct sim_checks *checks)
 {
     struct sim_rewind *rewind = checks->rewind;
     if (rewind == NULL) return;
-    for (uint32_t i = 0; i < checks->sim->player_count; i++) {
+    for (uint32_t i = 0; i < checks->clients; i++) {
         arb_mem_free(rewind->eyes[i].drawn);
     }
     arb_mem_free(rewind->eyes);
@@ -415,7 +415,8 @@ static void look_at_shot(struct sim_checks *checks, const struct rules_shot *sho
         seen = sim_picture_of(&checks->rewind->eyes[client],
                               &checks->rewind->slots[shot->slot].claimed);
     }
-    if (seen != NULL && kind == SIM_SHOT_honoured && checks->rewind->most_ms > 0.0)
+    /* What was wrong with a claim may well put the present in its place. */
+    if (seen != NULL && shot->verdict == MATCH_VIEW_HONOURED && checks->rewind->most_ms > 0.0)
         check_applied(checks, client, seen, &shot->rays[0]);
     if (kind == SIM_SHOT_honoured && seen == NULL) kind = SIM_SHOT_unwitnessed;
     figures->shots[kind]++;
