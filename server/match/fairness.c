@@ -45,7 +45,7 @@ static void count_hit(struct match *match, const struct rewind_ray *ray, struct 
     count_ms(&match->fairness.cover_hits, ticks * 1000 / (uint32_t)match->config.tick_rate);
 }
 
-void fairness_count(struct match *match, const struct rules_shot *shot)
+void fairness_count(struct match *match, const struct rules_shot *shot, bool slow)
 {
     struct match_fairness *fairness = &match->fairness;
     const struct rewind_ray *ray = &shot->rays[0];
@@ -55,8 +55,7 @@ void fairness_count(struct match *match, const struct rules_shot *shot)
     uint32_t ms = (uint32_t)(fairness_rewound(match, &ray->view) * 1000 /
                              ((arb_fine)match->config.tick_rate * ARB_FINE_TICK));
     count_ms(&fairness->rewound_shots, ms);
-    arb_fine slow = (arb_fine)match->config.tick_rate * ARB_FINE_TICK * FAIRNESS_SLOW_MS / 1000;
-    if (views_round_trip(match, shot->slot) >= slow) {
+    if (slow) {
         fairness->slow_shots++;
         fairness->slow_rewound_ms += ms;
     }

@@ -11,17 +11,16 @@ void inputs_reset(struct input_buffer *buffer)
     memset(buffer->entries, 0, buffer->size * sizeof buffer->entries[0]);
     buffer->newest = 0;
     buffer->newest_target = 0;
-    buffer->late_sequence = 0;
     buffer->worst_lead = MATCH_NO_LEAD;
 }
 
 /* A press that missed its tick is not lost: it goes once into the player's next input; of one
  * button a second one is dropped and counted (clarifications, "State, inputs, identity"). */
-static void carry_presses(struct match *match, uint16_t slot, const struct input_entry *entry)
+static void carry_presses(struct match *match, const struct match_record_input *late)
 {
-    const struct arb_input *input = &entry->input;
-    struct world_player *player = &match->world.players[slot];
-    struct match_seat *seat = &match->seats[slot];
+    const struct arb_input *input = &late->input;
+    struct world_player *player = &match->world.players[late->slot];
+    struct match_seat *seat = &match->seats[late->slot];
     struct arb_counts *counts = &seat->counts;
     counts->inputs_refused += (input->edges & player->carried_edges) != 0;
     uint16_t fresh = (uint16_t)(input->edges & ~player->carried_edges);
@@ -30,7 +29,7 @@ static void carry_presses(struct match *match, uint16_t slot, const struct input
         player->carried_aim = input->aim;
         player->carried_action = (uint16_t)input->sequence;
         player->carried_view = input->view;
-        seat->carried = *entry;
+        seat->carried = *late;
     }
 }
 
@@ -63,27 +62,59 @@ static bool is_of_use(const struct match *match, const struct arb_input *input, 
     return input->target_tick + (arb_tick)match->config.input_buffer_ticks >= now;
 }
 
-void inputs_add_late(struct match *match, uint16_t slot, const struct input_entry *entry,
-                     arb_tick now)
+static void tell_late(const struct match *match, uint16_t slot, const struct arb_input *input,
+                      uint8_t control)
 {
-    const struct arb_input *input = &entry->input;
-    struct match_seat *seat = &match->seats[slot];
-    struct world_player *player = &match->world.players[slot];
     const struct match_observer *observer = &match->observer;
     if (observer->late != NULL) {
-        observer->late(observer->owner, slot, input, entry->control);
+        observer->late(observer->owner, slot, input, control);
     }
-    seat->counts.inputs_late++;
+}
+
+/* Stage 1 only notes it: whatever changes the state belongs to the part of the tick that can be run
+ * again. */
+static void add_late(struct match *match, uint16_t slot, const struct input_entry *entry,
+                     arb_tick now)
+{
+    if (is_of_use(match, &entry->input, now)) {
+        record_late(match, slot, entry);
+    } else {
+        tell_late(match, slot, &entry->input, entry->control);
+        record_stale(match, slot, entry->input.sequence,
+                     within_match(match, entry->input.target_tick));
+    }
+}
+
+static void count_late(struct match *match, uint16_t slot, uint32_t count, uint32_t within,
+                       arb_sequence newest)
+{
+    struct match_seat *seat = &match->seats[slot];
+    struct world_player *player = &match->world.players[slot];
+    seat->counts.inputs_late += count;
     if (player->last.sequence == 0) {
         /* Of a session that nothing was applied of yet: when its tick went by, nobody knew. */
-        seat->counts.inputs_starved += within_match(match, input->target_tick);
-        player->starved_ticks++;
+        seat->counts.inputs_starved += within;
+        player->starved_ticks += count;
     }
-    seat->buffer.late_sequence = input->sequence;
-    if (is_of_use(match, input, now)) {
-        if (within_match(match, input->target_tick)) count_edges(&seat->counts, input->edges);
-        if (entry->control == player->control) {
-            carry_presses(match, slot, entry);
+    player->last_sequence = newest > player->last_sequence ? newest : player->last_sequence;
+}
+
+void inputs_late(struct match *match)
+{
+    const struct match_record *record = &match->record;
+    for (uint32_t i = 0; i < record->stale_count; i++) {
+        const struct match_record_stale *stale = &record->stale[i];
+        count_late(match, stale->slot, stale->count, stale->within, stale->newest);
+    }
+    for (uint32_t i = 0; i < record->late_count; i++) {
+        const struct match_record_input *late = &record->late[i];
+        const struct arb_input *input = &late->input;
+        bool within = within_match(match, input->target_tick);
+        tell_late(match, late->slot, input, late->control);
+        count_late(match, late->slot, 1, within, input->sequence);
+        if (within) count_edges(&match->seats[late->slot].counts, input->edges);
+        if (late->control == match->world.players[late->slot].control) {
+            carry_presses(match, late);
         }
     }
 }
@@ -116,7 +147,7 @@ void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packe
             entry.verdict = (uint8_t)views_judge(match, slot, &entry.input, now);
         }
         if (input->target_tick < now) {
-            inputs_add_late(match, slot, &entry, now);
+            add_late(match, slot, &entry, now);
             continue;
         }
         buffer->entries[input->target_tick % buffer->size] = entry;
@@ -132,7 +163,7 @@ static void make_neutral(struct arb_input *input)
     input->move_y = 0;
 }
 
-static void take_real(struct match *match, uint16_t slot, const struct input_entry *entry)
+static void take_real(struct match *match, uint16_t slot, const struct match_record_input *entry)
 {
     struct match_seat *seat = &match->seats[slot];
     struct world_player *player = &match->world.players[slot];
@@ -184,30 +215,34 @@ static void take_held(struct match *match, uint16_t slot, arb_tick now)
     }
 }
 
+/* What waits for this tick goes into the record, which is where it is taken from. */
+static void draw_from_buffer(struct match *match, uint16_t slot, arb_tick now)
+{
+    struct input_buffer *buffer = &match->seats[slot].buffer;
+    struct input_entry *entry = &buffer->entries[now % buffer->size];
+    if (entry->input.sequence != 0 && entry->input.target_tick == now) {
+        record_input(match, slot, entry);
+        entry->input.sequence = 0;
+    }
+}
+
 void inputs_take(struct match *match, uint16_t slot, arb_tick now)
 {
-    struct match_seat *seat = &match->seats[slot];
-    struct world_player *player = &match->world.players[slot];
-    struct input_buffer *buffer = &seat->buffer;
-    struct input_entry *entry = &buffer->entries[now % buffer->size];
-    seat->counts.ticks += match->world.head->phase == ARB_PHASE_LIVE;
+    match->seats[slot].counts.ticks += match->world.head->phase == ARB_PHASE_LIVE;
     match->consumed[slot] = false;
     match->shot_edges_carried[slot] = 0;
-    bool is_there = entry->input.sequence != 0 && entry->input.target_tick == now;
-    if (is_there) {
-        take_real(match, slot, entry);
+    if (!match->plays) {
+        draw_from_buffer(match, slot, now);
+    }
+    const struct match_record_input *came = match_record_input(&match->record, slot);
+    if (came != NULL) {
+        take_real(match, slot, came);
     } else {
         take_held(match, slot, now);
     }
     const struct match_observer *observer = &match->observer;
     if (observer->input != NULL) {
-        observer->input(observer->owner, slot, is_there ? &entry->input : NULL, entry->control,
-                        &match->applied[slot]);
-    }
-    if (is_there) {
-        entry->input.sequence = 0;
-    }
-    if (buffer->late_sequence > player->last_sequence) {
-        player->last_sequence = buffer->late_sequence;
+        observer->input(observer->owner, slot, came != NULL ? &came->input : NULL,
+                        came != NULL ? came->control : 0, &match->applied[slot]);
     }
 }

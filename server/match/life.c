@@ -60,6 +60,24 @@ static uint8_t team_for(const struct match *match)
     return members[2] < members[1] ? 2 : 1;
 }
 
+/* What is of the session and not of the state: another run of this tick leaves it alone. */
+static void begin_session(struct match *match, uint16_t slot, struct port_session session)
+{
+    struct match_seat *seat = &match->seats[slot];
+    seat->needs_welcome = seat->has_session;
+    seat->session = session;
+    views_reset(&seat->views);
+    inputs_reset(&seat->buffer);
+    seat->eye.x = 0.5F * (match->map->bounds.low.x + match->map->bounds.high.x);
+    seat->eye.y = 0.5F * (match->map->bounds.low.y + match->map->bounds.high.y);
+    interest_forget(match->interest, slot);
+    if (match->sight != NULL) interest_sight_forget(match->sight, slot);
+    replicate_reset(match->replicate, slot);
+    if (seat->has_session) {
+        match->slot_of_session[session.index] = slot;
+    }
+}
+
 /* The slot given; ARB_NO_SLOT: refused. */
 static uint16_t join(struct match *match, const struct match_command *command)
 {
@@ -68,7 +86,7 @@ static uint16_t join(struct match *match, const struct match_command *command)
     uint16_t slot = match->decided ? ARB_NO_SLOT : free_slot(match);
     if (slot == ARB_NO_SLOT) {
         match->joins_refused++;
-        if (has_session) {
+        if (has_session && !match->plays) {
             match->port.refuse(match->port.owner, command->session,
                                match->decided ? ARB_REFUSED_ENDED : ARB_REFUSED_FULL);
         }
@@ -87,20 +105,11 @@ static uint16_t join(struct match *match, const struct match_command *command)
     struct match_seat *seat = &match->seats[slot];
     seat->seated = true;
     seat->has_session = has_session;
-    seat->needs_welcome = has_session;
-    seat->session = command->session;
     memset(&seat->counts, 0, sizeof seat->counts);
     memset(&seat->view_counts, 0, sizeof seat->view_counts);
-    views_reset(&seat->views);
-    inputs_reset(&seat->buffer);
-    seat->eye.x = 0.5F * (match->map->bounds.low.x + match->map->bounds.high.x);
-    seat->eye.y = 0.5F * (match->map->bounds.low.y + match->map->bounds.high.y);
     rewind_drop_origins(match->rewind, slot);
-    interest_forget(match->interest, slot);
-    if (match->sight != NULL) interest_sight_forget(match->sight, slot);
-    replicate_reset(match->replicate, slot);
-    if (has_session) {
-        match->slot_of_session[command->session.index] = slot;
+    if (!match->plays) {
+        begin_session(match, slot, command->session);
     }
     match->joined[match->joined_count++] = slot;
     match->present++;
@@ -129,22 +138,54 @@ static void leave(struct match *match, uint16_t slot)
     announce_player(match, slot, ARB_NO_SLOT);
 }
 
+/* What has waited for this tick goes into its record, which is what is carried out. */
+static void record_commands(struct match *match)
+{
+    for (uint32_t i = 0; i < match->command_count; i++) {
+        record_command(match, &match->commands[i]);
+    }
+    match->command_count = 0;
+    if (match->abort_asked) {
+        match->abort_asked = false;
+        record_command(match, &(struct match_command){.type = MATCH_COMMAND_ABORT,
+                                                      .reason = match->abort_reason});
+    }
+}
+
+/* The slot given or left. */
+static uint16_t carry_out(struct match *match, const struct match_command *command)
+{
+    switch (command->type) {
+    case MATCH_COMMAND_JOIN:
+        return join(match, command);
+    case MATCH_COMMAND_LEAVE:
+        leave(match, command->slot);
+        return command->slot;
+    case MATCH_COMMAND_ABORT:
+        match->aborts = true;
+        match->abort_reason = command->reason;
+        break;
+    case MATCH_COMMAND_TYPES:
+        break;
+    }
+    return ARB_NO_SLOT;
+}
+
 void life_commands(struct match *match)
 {
+    const struct match_record *record = &match->record;
     match->joined_count = 0;
     match->left_count = 0;
-    for (uint32_t i = 0; i < match->command_count; i++) {
-        const struct match_command *command = &match->commands[i];
-        uint16_t slot = command->slot;
-        if (command->type == MATCH_COMMAND_JOIN) {
-            slot = join(match, command);
-        } else {
-            leave(match, command->slot);
-        }
+    match->aborts = false;
+    if (!match->plays) {
+        record_commands(match);
+    }
+    for (uint32_t i = 0; i < record->command_count; i++) {
+        const struct match_command *command = &record->commands[i];
+        uint16_t slot = carry_out(match, command);
         const struct match_observer *observer = &match->observer;
         if (observer->command != NULL) observer->command(observer->owner, command, slot);
     }
-    match->command_count = 0;
 }
 
 /* ---- phases ---- */
@@ -326,7 +367,7 @@ void life_begin_rules(struct match *match)
     if (head->phase == ARB_PHASE_ENDED) {
         return;
     }
-    if (match->abort_asked) {
+    if (match->aborts) {
         end_match(match, (enum arb_end_reason)match->abort_reason);
         return;
     }

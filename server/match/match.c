@@ -106,17 +106,16 @@ static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t
     match->shots = arb_arena_take_array(arena, players, sizeof match->shots[0]);
     match->mercies = arb_arena_take_array(arena, players, sizeof match->mercies[0]);
     match->shelters = arb_arena_take_array(arena, players, sizeof match->shelters[0]);
-    match->fed = arb_arena_take_array(arena, players, sizeof match->fed[0]);
-    /* All may shoot in one tick, and hold everything. Untouched memory costs none. */
-    match->pair_capacity = match->rules->shoot != NULL ? players * entities : 0;
-    match->pairs = arb_arena_take_array(arena, match->pair_capacity, sizeof match->pairs[0]);
-    match->joined = arb_arena_take_array(arena, players + 1U, sizeof match->joined[0]);
-    match->left = arb_arena_take_array(arena, players + 1U, sizeof match->left[0]);
     /* In one tick every slot can be left and asked for again; what is more waits for the next one.
      */
     match->command_capacity = 2U * players;
     match->commands =
         arb_arena_take_array(arena, match->command_capacity, sizeof match->commands[0]);
+    match->record_capacity = match_record_capacity(match);
+    match_record_create(&match->record, arena, &match->record_capacity);
+    uint32_t commands = match->record_capacity.commands;
+    match->joined = arb_arena_take_array(arena, commands, sizeof match->joined[0]);
+    match->left = arb_arena_take_array(arena, commands, sizeof match->left[0]);
     match->events.capacity = rules_events_capacity(players);
     match->events.list =
         arb_arena_take_array(arena, match->events.capacity, sizeof match->events.list[0]);
@@ -247,30 +246,6 @@ void match_set_input(struct match *match, uint16_t slot, const struct arb_input 
 void match_observe(struct match *match, const struct match_observer *observer)
 {
     match->observer = observer != NULL ? *observer : (struct match_observer){0};
-}
-
-void match_feed_late(struct match *match, uint16_t slot, const struct arb_input *input,
-                     uint8_t control)
-{
-    ARB_ASSERT(slot < match->world.head->player_capacity);
-    struct input_entry entry = {.input = *input, .control = control, .claimed = input->view};
-    inputs_add_late(match, slot, &entry, match->world.head->tick);
-}
-
-void match_feed_command(struct match *match, const struct match_command *command)
-{
-    ARB_ASSERT(match->command_count < match->command_capacity);
-    match->commands[match->command_count++] = *command;
-}
-
-void match_feed_input(struct match *match, uint16_t slot, const struct arb_input *input,
-                      uint8_t control)
-{
-    ARB_ASSERT(slot < match->world.head->player_capacity);
-    ARB_ASSERT(input->target_tick == match->world.head->tick);
-    struct input_buffer *buffer = &match->seats[slot].buffer;
-    buffer->entries[input->target_tick % buffer->size] =
-        (struct input_entry){.input = *input, .control = control, .claimed = input->view};
 }
 
 static void result_player(struct match_result *out, const struct world_player *player)

@@ -5,6 +5,7 @@
 #include "server/interest/interest.h"
 #include "server/interest/interest_sight.h"
 #include "server/match/match.h"
+#include "server/match/match_record.h"
 #include "server/match/observe.h"
 #include "server/match/spectators_internal.h"
 #include "server/replicate/replicate.h"
@@ -45,7 +46,7 @@ struct view_past {
     struct arb_view view;
     const struct rewind_pair *pairs; /* NULL: everyone as of the view's own ticks */
     uint32_t pair_count;
-    arb_tick fed_for; /* S[tick] that match_feed_view gave it for */
+    bool slow; /* its player's round trip is a long one */
 };
 
 struct input_buffer {
@@ -55,7 +56,6 @@ struct input_buffer {
     arb_tick newest_target;
     int32_t
         worst_lead; /* smallest target - now of new inputs since the last snapshot; MATCH_NO_LEAD */
-    arb_sequence late_sequence; /* newest that came too late; 0: none */
 };
 
 enum {
@@ -74,9 +74,9 @@ struct match_seat {
     struct arb_counts counts;
     struct view_track views;
     struct match_view_counts view_counts;
-    struct input_entry taken;   /* the newest real input, as `carried` */
-    struct input_entry carried; /* the late fire press that waits, its verdict and claim */
-    struct arb_vec2 eye;        /* centre of its interest; stays where its last character was */
+    struct match_record_input taken;   /* the newest real input, as `carried` */
+    struct match_record_input carried; /* the late fire press that waits: verdict and claim */
+    struct arb_vec2 eye; /* centre of its interest; stays where its last character was */
 };
 
 struct match {
@@ -110,17 +110,17 @@ struct match {
     uint32_t shot_count;
     const struct collide_contact *contacts;
     uint32_t contact_count;
-    struct rewind_pair *pairs; /* [pair_capacity] what this tick's shooters held */
-    uint32_t pair_count, pair_capacity;
-    struct view_past *fed; /* [players] */
+    struct match_record record; /* of this tick */
+    struct match_record_capacity record_capacity;
+    bool plays; /* this tick's commands and inputs come from the record */
     struct match_view_counts view_totals;
     struct match_fairness fairness;
     struct rewind_mercy *mercies;    /* [players] of this tick's shots */
     struct rewind_shelter *shelters; /* [players] of this tick, ascending by key */
     uint32_t shelter_count;
-    struct match_command *commands; /* of this tick */
+    struct match_command *commands; /* that wait for the next live tick */
     uint32_t command_count, command_capacity;
-    uint16_t *joined, *left; /* [players] slots, for stage 7 */
+    uint16_t *joined, *left; /* [commands] slots, for stage 7 */
     uint32_t joined_count, left_count;
     struct arb_key *always[MATCH_TEAMS]; /* [entities] each: what a team always sees */
     uint32_t always_count[MATCH_TEAMS];
@@ -135,7 +135,8 @@ struct match {
     arb_tick empty_since; /* S[tick] since which nobody is present; 0: somebody is */
     uint64_t checksum;
     bool anybody_came;
-    bool abort_asked;
+    bool abort_asked; /* for the next live tick */
+    bool aborts;      /* in this tick's stage 7 */
     uint8_t abort_reason;
     bool decided;          /* result is final */
     arb_tick decided_tick; /* published tick that decided it */
@@ -151,11 +152,24 @@ void inputs_reset(struct input_buffer *buffer);
 /* One packet of a session, before the step of tick `now`. */
 void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
                 arb_tick now);
-/* One that came too late: at most its presses count, with the next input. */
-void inputs_add_late(struct match *match, uint16_t slot, const struct input_entry *entry,
-                     arb_tick now);
+/* Stage 3, before the commands: those that came too late. At most their presses count, with the
+ * next input. */
+void inputs_late(struct match *match);
 /* Stage 3 for one player: writes match->applied[slot]. */
 void inputs_take(struct match *match, uint16_t slot, arb_tick now);
+
+/* match_record.c: what the tick takes from outside, in stages 1, 3 and 6 */
+void record_begin(struct match *match);
+void record_late(struct match *match, uint16_t slot, const struct input_entry *entry);
+void record_stale(struct match *match, uint16_t slot, arb_sequence sequence, bool within);
+void record_input(struct match *match, uint16_t slot, const struct input_entry *entry);
+void record_command(struct match *match, const struct match_command *command);
+/* Room for `count` more pairs of this tick. */
+struct rewind_pair *record_pairs(struct match *match, uint32_t count);
+/* `past->pairs`, when it has any, are of record_pairs. */
+void record_view(struct match *match, uint16_t slot, const struct view_past *past);
+/* NULL: there is none of that slot. */
+const struct match_record_view *record_view_of(const struct match *match, uint16_t slot);
 
 /* views.c: which past a shot meets */
 void views_reset(struct view_track *track);
@@ -174,14 +188,12 @@ void views_count_shot(struct match *match, uint16_t slot, const struct rules_sho
 arb_tick views_round_trip_tick(arb_tick published, arb_fine round_trip, arb_fine delay,
                                arb_fine most);
 
-/* Least round trip that was measured of late, 1/65536 tick; 0: none yet. */
-arb_fine views_round_trip(const struct match *match, uint16_t slot);
-
 /* fairness.c: in favour of victims, and how much compensation there was */
 void fairness_begin(struct match *match); /* stage 6, first */
 /* Of the next shot, from its origin; valid for this tick. NULL: none is configured. */
 const struct rewind_mercy *fairness_mercy(struct match *match, struct arb_vec2 origin);
-void fairness_count(struct match *match, const struct rules_shot *shot); /* when resolved */
+/* When resolved; `slow`: of a player with a long round trip. */
+void fairness_count(struct match *match, const struct rules_shot *shot, bool slow);
 /* From the newest published tick back to the view, 1/65536 tick; 0 for views ahead of it. */
 arb_fine fairness_rewound(const struct match *match, const struct arb_view *view);
 

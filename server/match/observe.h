@@ -1,22 +1,12 @@
-/* What a tick takes in and gives out, for whoever writes it down or checks it (simulator, journal),
- * and the way to feed it to another match, which then runs the same ticks in TICK_RERUN
- * (spec/simulation.md: a tick is a function of state, commands and one input per player). Never
- * changes the match that is observed.
+/* What a tick takes in and gives out, for whoever checks it. Never changes the match that is
+ * observed.
  */
 #ifndef MATCH_OBSERVE_H
 #define MATCH_OBSERVE_H
 
 #include "server/match/match.h"
+#include "server/match/match_record.h"
 #include "server/match/match_shot.h"
-
-enum match_command_type { MATCH_COMMAND_JOIN, MATCH_COMMAND_LEAVE };
-
-struct match_command {
-    enum match_command_type type;
-    struct port_session session; /* JOIN; index 0xFFFF: none */
-    uint16_t slot;               /* LEAVE */
-    char name[ARB_NAME_BYTES];   /* JOIN */
-};
 
 /* One client's snapshot before it is encoded. */
 struct match_sight {
@@ -35,7 +25,8 @@ struct match_sight {
  * valid during the call. */
 struct match_observer {
     void *owner;
-    /* Stage 1: an input came after its tick; it may carry presses over. */
+    /* Stage 3, but of those that are too late for anything stage 1: an input came after its tick;
+     * it may carry presses over. */
     void (*late)(void *owner, uint16_t slot, const struct arb_input *input, uint8_t control);
     /* Stage 3: a command was carried out. `slot` is the one given or left, ARB_NO_SLOT: refused. */
     void (*command)(void *owner, const struct match_command *command, uint16_t slot);
@@ -43,10 +34,6 @@ struct match_observer {
      * the control number it was made under, and what the step gets. */
     void (*input)(void *owner, uint16_t slot, const struct arb_input *input, uint8_t control,
                   const struct arb_input *applied);
-    /* Stage 6: for each shot, before it is resolved, the view that it meets and what of the others
-     * counts in it (NULL: everyone). */
-    void (*view)(void *owner, uint16_t slot, const struct arb_view *view,
-                 const struct rewind_pair *pairs, uint32_t count);
     /* Stage 6: this tick's shots, resolved. */
     void (*shots)(void *owner, const struct rules_shot *shots, uint32_t count);
     /* Stage 9. */
@@ -60,17 +47,5 @@ void match_observe(struct match *match, const struct match_observer *observer);
  * now or in its view. Looks at every entity: not for a match that nobody debugs. */
 void match_record_shot(const struct match *match, const struct rules_shot *shot,
                        struct match_shot *out);
-
-/* Before tick_run(match, TICK_RERUN): what was observed of that tick, each kind in its order. The
- * input as it was there, not as it was applied. The port's `refuse` must be there. */
-void match_feed_late(struct match *match, uint16_t slot, const struct arb_input *input,
-                     uint8_t control);
-void match_feed_command(struct match *match, const struct match_command *command);
-void match_feed_input(struct match *match, uint16_t slot, const struct arb_input *input,
-                      uint8_t control);
-/* Copied. A shot that none was fed of meets what its input's view says of this match's own clients:
- * a match without a network has none. */
-void match_feed_view(struct match *match, uint16_t slot, const struct arb_view *view,
-                     const struct rewind_pair *pairs, uint32_t count);
 
 #endif

@@ -88,6 +88,7 @@ static void stage_begin(struct match *match)
 
 static void stage_inputs(struct match *match)
 {
+    inputs_late(match);
     life_commands(match);
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         if (match->seats[slot].seated && match->seats[slot].has_session) {
@@ -187,7 +188,7 @@ static void find_past(struct match *match, uint16_t slot, struct rules_shot *sho
 {
     const struct match_seat *seat = &match->seats[slot];
     bool carried = match->shot_edges_carried[slot] != 0;
-    const struct input_entry *entry = carried ? &seat->carried : &seat->taken;
+    const struct match_record_input *entry = carried ? &seat->carried : &seat->taken;
     shot->claimed = entry->claimed;
     shot->verdict = entry->verdict;
     shot->late = carried;
@@ -248,7 +249,7 @@ static void fire_player(struct match *match, uint16_t slot)
     ARB_ASSERT(shot->pellet_count <= RULES_PELLETS_MAX);
     rewind_resolve_shots(match->rewind, shot->rays, shot->pellet_count, shot->pellets);
     views_count_shot(match, slot, shot, origin_known);
-    fairness_count(match, shot);
+    fairness_count(match, shot, past.slow);
     match->shot_count++;
 }
 
@@ -343,7 +344,6 @@ static void stage_commit(struct match *match)
         match->events.list[i].event.tick = (uint32_t)head->tick;
     }
     head->tick++;
-    match->pair_count = 0;
     match->checksum = world_checksum(&match->world);
     if (match->decided && match->decided_ticks == 0) {
         match->decided_ticks = head->tick - match->first_tick;
@@ -476,6 +476,8 @@ static void stage_replicate(struct match *match)
 
 void tick_run(struct match *match, enum tick_mode mode)
 {
+    ARB_ASSERT(!match->plays || mode == TICK_RERUN);
+    record_begin(match);
     if (mode == TICK_LIVE) {
         stage_receive(match);
     }
@@ -489,4 +491,5 @@ void tick_run(struct match *match, enum tick_mode mode)
     if (mode == TICK_LIVE) {
         stage_replicate(match);
     }
+    match->plays = false;
 }

@@ -188,11 +188,6 @@ static arb_fine held_up(const struct view_track *track, arb_fine wait)
     return wait < 0 ? 0 : lesser(longest - wait, JITTER_DEVIATIONS * track->wait_deviation);
 }
 
-arb_fine views_round_trip(const struct match *match, uint16_t slot)
-{
-    return least_round_trip(&match->seats[slot].views);
-}
-
 /* ---- judging a claim ---- */
 
 /* An input that fires, at its arrival. */
@@ -431,13 +426,8 @@ arb_tick views_round_trip_tick(arb_tick published, arb_fine round_trip, arb_fine
     return ticks < published ? published - ticks : 0;
 }
 
-static struct rewind_pair *take_pairs(struct match *match, uint32_t count)
-{
-    ARB_ASSERT(match->pair_count + count <= match->pair_capacity);
-    struct rewind_pair *pairs = match->pairs + match->pair_count;
-    match->pair_count += count;
-    return pairs;
-}
+/* Somewhere that is not NULL: a list of nobody. */
+static const struct rewind_pair nobody[1];
 
 /* Everything that the client drew in that view, each between its own two states. False: the
  * acknowledged snapshots of the view are no longer remembered. */
@@ -450,7 +440,7 @@ static bool find_pairs(struct match *match, uint16_t slot, struct view_past *pas
         return false;
     }
     const struct arb_held_frame *frame = &held.frames[place.from];
-    struct rewind_pair *pairs = take_pairs(match, frame->count);
+    struct rewind_pair *pairs = record_pairs(match, frame->count);
     for (uint32_t i = 0; i < frame->count; i++) {
         struct arb_held_states states;
         arb_held_states_of(&held, &place, i, &states);
@@ -479,7 +469,6 @@ static struct arb_view moved_on(const struct match *match, uint16_t slot,
 static void find_past(struct match *match, uint16_t slot, const struct arb_view *view,
                       struct view_past *past)
 {
-    static const struct rewind_pair nobody[1];
     const struct match_seat *seat = &match->seats[slot];
     const struct view_track *track = &seat->views;
     const struct match_lagcomp *lagcomp = &match->config.lagcomp;
@@ -506,32 +495,31 @@ static void find_past(struct match *match, uint16_t slot, const struct arb_view 
     }
 }
 
-void views_past(struct match *match, uint16_t slot, const struct arb_view *view,
-                struct view_past *past)
+static void recorded_past(const struct match *match, const struct match_record_view *view,
+                          struct view_past *past)
 {
-    struct view_past *fed = &match->fed[slot];
-    if (fed->fed_for == match->world.head->tick) {
-        *past = *fed;
-    } else {
-        find_past(match, slot, view, past);
-    }
-    const struct match_observer *observer = &match->observer;
-    if (observer->view != NULL) {
-        observer->view(observer->owner, slot, &past->view, past->pairs, past->pair_count);
+    *past =
+        (struct view_past){.view = view->view, .pair_count = view->pair_count, .slow = view->slow};
+    if (!view->everyone) {
+        past->pairs = view->pair_count > 0 ? match->record.pairs + view->pair_first : nobody;
     }
 }
 
-void match_feed_view(struct match *match, uint16_t slot, const struct arb_view *view,
-                     const struct rewind_pair *pairs, uint32_t count)
+static bool is_slow(const struct match *match, uint16_t slot)
 {
-    ARB_ASSERT(slot < match->world.head->player_capacity);
-    struct view_past *fed = &match->fed[slot];
-    *fed =
-        (struct view_past){.view = *view, .pair_count = count, .fed_for = match->world.head->tick};
-    if (pairs != NULL) {
-        struct rewind_pair *kept = take_pairs(match, count);
-        if (count > 0) memcpy(kept, pairs, count * sizeof *pairs);
-        fed->pairs = kept;
+    return least_round_trip(&match->seats[slot].views) >= fine_of_ms(match, FAIRNESS_SLOW_MS);
+}
+
+void views_past(struct match *match, uint16_t slot, const struct arb_view *view,
+                struct view_past *past)
+{
+    const struct match_record_view *known = match->plays ? record_view_of(match, slot) : NULL;
+    if (known != NULL) {
+        recorded_past(match, known, past);
+    } else {
+        find_past(match, slot, view, past);
+        past->slow = is_slow(match, slot);
+        record_view(match, slot, past);
     }
 }
 

@@ -678,33 +678,11 @@ Test(match_views, a_sequence_far_ahead_shoots_from_its_own_place)
 
 /* ---- run again ---- */
 
-static struct {
-    struct arb_view view;
-    struct rewind_pair pairs[8];
-    uint32_t count, calls;
-    bool everyone;
-} observed;
-
-static void note_view(void *owner, uint16_t slot, const struct arb_view *view,
-                      const struct rewind_pair *pairs, uint32_t count)
-{
-    (void)owner;
-    (void)slot;
-    observed.view = *view;
-    observed.everyone = pairs == NULL;
-    observed.count = count;
-    observed.calls++;
-    for (uint32_t i = 0; i < count; i++) {
-        observed.pairs[i] = pairs[i];
-    }
-}
-
-Test(match_views, what_a_shot_met_can_be_fed_to_another_run)
+Test(match_views, what_a_shot_met_is_in_the_record_and_what_is_played_counts)
 {
     client.wait = 0;
     target_sequence = 0;
     open_two();
-    match_observe(match, &(struct match_observer){.view = note_view});
     for (int i = 0; i < 60; i++) {
         walk_target(0);
         say_input(0);
@@ -712,23 +690,39 @@ Test(match_views, what_a_shot_met_can_be_fed_to_another_run)
     }
     say_input(ARB_BUTTON_FIRE)->aim = 32768;
     run_tick();
-    cr_assert_eq(observed.calls, 1);
-    cr_assert_eq(observed.count, 2);
+    const struct match_record *newest = match_record(match);
+    cr_assert_eq(newest->view_count, 1);
+    cr_assert_eq(newest->views[0].slot, 1);
+    cr_assert(!newest->views[0].everyone);
+    cr_assert_eq(newest->views[0].pair_count, 2);
     cr_assert_eq(shots_seen[0].pellets[0].hit_count, 1);
-    /* The same with a view and without anybody to see: what is fed is what counts. */
-    struct arb_view view = observed.view;
-    match_feed_view(match, 1, &view, observed.pairs, 0);
-    say_input(ARB_BUTTON_FIRE)->aim = 32768;
-    run_tick();
+    struct arb_arena own;
+    arb_arena_init(&own);
+    struct match_record_capacity capacity = match_record_capacity(match);
+    struct match_record record;
+    match_record_create(&record, &own, &capacity);
+    match_record_copy(&record, newest);
+    struct arb_view view = record.views[0].view;
+
+    /* The same with a view and without anybody to see: what is played is what counts. */
+    record.tick = match_tick(match);
+    record.inputs[0].input.target_tick = record.tick;
+    record.views[0].pair_count = 0;
+    match_play(match, &record);
+    tick_run(match, TICK_RERUN);
     cr_expect_eq(shots_seen[0].pellets[0].hit_count, 0);
-    cr_expect_eq(observed.calls, 2);
-    cr_expect(!observed.everyone && observed.count == 0);
-    match_feed_view(match, 1, &view, NULL, 0);
-    say_input(ARB_BUTTON_FIRE)->aim = 32768;
-    run_tick();
+    cr_expect_eq(match_record(match)->view_count, 1);
+
+    record.tick++;
+    record.inputs[0].input.target_tick++;
+    record.views[0].everyone = true;
+    match_play(match, &record);
+    tick_run(match, TICK_RERUN);
     cr_expect_eq(shots_seen[0].pellets[0].hit_count, 1);
     cr_expect_eq(memcmp(&shot_ray.view, &view, sizeof view), 0);
+
     say_input(ARB_BUTTON_FIRE)->aim = 32768;
     run_tick();
-    cr_expect_gt(arb_view_at(&shot_ray.view), arb_view_at(&view), "and only for that tick");
+    cr_expect_gt(arb_view_at(&shot_ray.view), arb_view_at(&view), "and only for those ticks");
+    arb_arena_free(&own);
 }

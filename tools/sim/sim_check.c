@@ -130,11 +130,6 @@ void sim_checks_destroy(struct sim_checks *checks)
 static void on_late(void *owner, uint16_t slot, const struct arb_input *input, uint8_t control)
 {
     struct sim_checks *checks = owner;
-    struct sim_rerun *rerun = checks->rerun;
-    ARB_ASSERT(rerun->late_count < SIM_FEEDS);
-    rerun->late[rerun->late_count].input = *input;
-    rerun->late[rerun->late_count].slot = slot;
-    rerun->late[rerun->late_count++].control = control;
     sim_inputs_late(checks, slot, input, control);
 }
 
@@ -171,9 +166,6 @@ static void on_join(struct sim_checks *checks, const struct match_command *comma
 static void on_command(void *owner, const struct match_command *command, uint16_t slot)
 {
     struct sim_checks *checks = owner;
-    struct sim_rerun *rerun = checks->rerun;
-    ARB_ASSERT(rerun->command_count < SIM_FEEDS);
-    rerun->commands[rerun->command_count++] = *command;
     if (slot == ARB_NO_SLOT) return;
     if (command->type == MATCH_COMMAND_JOIN) {
         on_join(checks, command, slot);
@@ -186,22 +178,8 @@ static void on_input(void *owner, uint16_t slot, const struct arb_input *input, 
                      const struct arb_input *applied)
 {
     struct sim_checks *checks = owner;
-    struct sim_rerun *rerun = checks->rerun;
-    if (input != NULL) {
-        ARB_ASSERT(rerun->input_count < ARB_PLAYERS_MAX);
-        rerun->inputs[rerun->input_count].input = *input;
-        rerun->inputs[rerun->input_count].slot = slot;
-        rerun->inputs[rerun->input_count++].control = control;
-    }
     sim_rewind_input(checks, slot, input, applied);
     sim_inputs_applied(checks, slot, input, control, applied);
-}
-
-static void on_view(void *owner, uint16_t slot, const struct arb_view *view,
-                    const struct rewind_pair *pairs, uint32_t count)
-{
-    struct sim_checks *checks = owner;
-    match_feed_view(checks->rerun->match, slot, view, pairs, count);
 }
 
 static void on_shots(void *owner, const struct rules_shot *shots, uint32_t count)
@@ -232,7 +210,6 @@ void sim_checks_begin(struct sim *sim)
                                                        .late = on_late,
                                                        .command = on_command,
                                                        .input = on_input,
-                                                       .view = on_view,
                                                        .shots = on_shots,
                                                        .snapshot = on_snapshot});
 }

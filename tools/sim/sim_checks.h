@@ -31,7 +31,6 @@ enum {
     SIM_EVENT_PLACES = 2 * ARB_PLAYERS_MAX, /* what an event can be about */
     SIM_MADE = 1024,                        /* inputs of a client */
     SIM_WAITING = 128, /* > input.buffer_ticks: inputs that wait for their tick */
-    SIM_FEEDS = 2 * ARB_PLAYERS_MAX + 64,
     SIM_NOBODY = UINT32_MAX,
 };
 
@@ -146,13 +145,6 @@ struct sim_witness {
 struct sim_rerun {
     struct arb_arena arena;
     struct match *match;
-    struct {
-        struct arb_input input;
-        uint16_t slot;
-        uint8_t control;
-    } late[SIM_FEEDS], inputs[ARB_PLAYERS_MAX];
-    struct match_command commands[SIM_FEEDS];
-    uint32_t late_count, input_count, command_count;
     bool broken; /* differs already: further ticks say nothing new */
 };
 
