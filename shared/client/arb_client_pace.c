@@ -16,34 +16,96 @@ static uint32_t held_count(uint32_t count)
     return count < ARB_PACE_WINDOW ? count : ARB_PACE_WINDOW;
 }
 
-void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous, arb_tick tick)
+/* What was wanted most of late: rises at once, and sinks by `percent` of the distance in a second.
+ * Less than a millisecond waits for the next call, or what is lost in rounding would never sink. */
+static void sink(arb_fine *held, uint64_t *held_ns, uint64_t now_ns, arb_fine wanted,
+                 uint32_t percent)
+{
+    if (*held_ns == 0 || wanted >= *held) {
+        *held = wanted;
+    } else if (now_ns > *held_ns) {
+        uint64_t passed_ms = (now_ns - *held_ns) / 1000000;
+        if (passed_ms == 0) return;
+        arb_fine bounded_ms = passed_ms < 1000 ? (arb_fine)passed_ms : 1000;
+        *held -= (*held - wanted) * bounded_ms * (arb_fine)percent / 100000;
+    }
+    *held_ns = now_ns;
+}
+
+/* ---- behind ---- */
+
+void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous, arb_tick tick,
+                   uint32_t lost)
 {
     uint32_t place = delay->count % ARB_PACE_WINDOW;
+    uint32_t block = delay->count / ARB_LOSS_BLOCK % ARB_LOSS_BLOCKS;
+    /* Whoever has just come has seen nothing yet. A view that is drawn later than it need be for
+     * some seconds shows less than one that stands still with the first loss. */
+    if (delay->count == 0) delay->lost[ARB_LOSS_DOUBTED] = 1;
+    if (delay->count % ARB_LOSS_BLOCK == 0) delay->lost[block] = 0;
+    /* An outage is no rate of loss: no delay would have bridged it. */
+    delay->lost[block] =
+        (uint8_t)(delay->lost[block] + (lost < ARB_LOSS_RUN ? lost : ARB_LOSS_RUN));
     delay->age[place] = arrived - (arb_fine)tick * ARB_FINE_TICK;
     delay->need[place] = arrived - (arb_fine)previous * ARB_FINE_TICK;
+    delay->step = (arb_fine)(tick - previous) * ARB_FINE_TICK / ((arb_fine)lost + 1);
     delay->count++;
 }
 
-struct arb_delay_state arb_delay_now(const struct arb_delay *delay, uint32_t interval_ticks,
-                                     arb_fine low, arb_fine high)
+uint32_t arb_delay_run(const struct arb_delay *delay)
+{
+    uint32_t lost = 0;
+    for (uint32_t i = 0; i < ARB_LOSS_BLOCKS; i++) {
+        lost += delay->lost[i];
+    }
+    return lost >= ARB_LOSS_FREQUENT ? ARB_LOSS_RUN : lost > 0;
+}
+
+/* Of the window, all relative to the server's time. */
+struct spread {
+    arb_fine youngest, oldest, mean, need;
+};
+
+static struct spread spread_of(const struct arb_delay *delay)
 {
     uint32_t held = held_count(delay->count);
-    if (held == 0) {
+    struct spread out = {delay->age[0], delay->age[0], 0, delay->need[0]};
+    arb_fine sum = 0;
+    for (uint32_t i = 0; i < held; i++) {
+        out.youngest = delay->age[i] < out.youngest ? delay->age[i] : out.youngest;
+        out.oldest = delay->age[i] > out.oldest ? delay->age[i] : out.oldest;
+        out.need = delay->need[i] > out.need ? delay->need[i] : out.need;
+        sum += delay->age[i];
+    }
+    out.mean = sum / (arb_fine)held;
+    return out;
+}
+
+struct arb_delay_state arb_delay_now(struct arb_delay *delay, uint64_t now_ns,
+                                     uint32_t interval_ticks, arb_fine low, arb_fine high)
+{
+    if (delay->count == 0) {
         arb_fine two = 2 * (arb_fine)interval_ticks * ARB_FINE_TICK;
         return (struct arb_delay_state){0, clamp(two, low, high), 0};
     }
-    arb_fine youngest = delay->age[0];
-    arb_fine oldest = delay->age[0];
-    arb_fine need = delay->need[0];
-    for (uint32_t i = 1; i < held; i++) {
-        youngest = delay->age[i] < youngest ? delay->age[i] : youngest;
-        oldest = delay->age[i] > oldest ? delay->age[i] : oldest;
-        need = delay->need[i] > need ? delay->need[i] : need;
+    struct spread spread = spread_of(delay);
+    arb_fine wanted = spread.need - spread.youngest;
+    uint32_t run = arb_delay_run(delay);
+    if (run > 0) {
+        /* Twice the mean lateness: all of an even jitter, and not the rare peak, which seldom meets
+         * a loss. */
+        arb_fine lateness = 2 * (spread.mean - spread.youngest);
+        arb_fine bridge = (arb_fine)(run + 1) * delay->step + lateness;
+        wanted = bridge > wanted ? bridge : wanted;
     }
+    sink(&delay->held, &delay->held_ns, now_ns, wanted, 50);
     /* A quarter tick more, so that the clock's small wanderings do not run out of snapshots. */
-    arb_fine interpolation = need - youngest + ARB_FINE_TICK / 4;
-    return (struct arb_delay_state){youngest, clamp(interpolation, low, high), oldest - youngest};
+    return (struct arb_delay_state){spread.youngest,
+                                    clamp(delay->held + ARB_FINE_TICK / 4, low, high),
+                                    spread.oldest - spread.youngest};
 }
+
+/* ---- ahead ---- */
 
 void arb_lead_add(struct arb_lead *lead, arb_fine lead_then, int32_t worst_ticks, arb_fine spare)
 {
@@ -53,25 +115,8 @@ void arb_lead_add(struct arb_lead *lead, arb_fine lead_then, int32_t worst_ticks
     lead->count++;
 }
 
-/* The highest want of the window; older ones are forgotten slowly (a tenth of the distance per
- * second): jitter that was seen once comes again, and a lost tick costs more than a tick of lead.
- */
-static arb_fine sink(struct arb_lead *lead, uint64_t now_ns, arb_fine highest)
-{
-    if (lead->held_ns == 0 || highest >= lead->held) {
-        lead->held = highest;
-    } else if (now_ns > lead->held_ns) {
-        uint64_t passed_ms = (now_ns - lead->held_ns) / 1000000;
-        if (passed_ms == 0) {
-            return lead->held;
-        }
-        arb_fine bounded_ms = passed_ms < 1000 ? (arb_fine)passed_ms : 1000;
-        lead->held -= (lead->held - highest) * bounded_ms / 10000;
-    }
-    lead->held_ns = now_ns;
-    return lead->held;
-}
-
+/* The highest want of the window; older ones are forgotten slowly: jitter that was seen once comes
+ * again, and a lost tick costs more than a tick of lead. */
 arb_fine arb_lead_now(struct arb_lead *lead, uint64_t now_ns, arb_fine first, arb_fine low,
                       arb_fine high)
 {
@@ -83,5 +128,6 @@ arb_fine arb_lead_now(struct arb_lead *lead, uint64_t now_ns, arb_fine first, ar
     for (uint32_t i = 1; i < held; i++) {
         highest = lead->wanted[i] > highest ? lead->wanted[i] : highest;
     }
-    return clamp(sink(lead, now_ns, highest), low, high);
+    sink(&lead->held, &lead->held_ns, now_ns, highest, 10);
+    return clamp(lead->held, low, high);
 }

@@ -12,16 +12,32 @@ enum { ARB_PACE_WINDOW = 64 };
 
 /* ---- behind: the view ---- */
 
+enum {
+    ARB_LOSS_BLOCK = 64,    /* snapshots that came */
+    ARB_LOSS_BLOCKS = 16,   /* losses are remembered for 1,024 of them */
+    ARB_LOSS_DOUBTED = 4,   /* blocks at the start for which a line is taken to lose some */
+    ARB_LOSS_RUN = 2,       /* lost in a row that the delay bridges at most */
+    ARB_LOSS_FREQUENT = 20, /* of those remembered, 2 %: two in a row will come as well */
+};
+
 struct arb_delay {
     uint32_t count;                 /* measurements ever */
     arb_fine age[ARB_PACE_WINDOW];  /* server's time at arrival - tick of the snapshot */
     arb_fine need[ARB_PACE_WINDOW]; /* the same for the snapshot before it: a view that old never
                                        ran out of snapshots */
+    uint8_t lost[ARB_LOSS_BLOCKS];  /* by block: lost, a longer run counts as ARB_LOSS_RUN */
+    arb_fine step;                  /* ticks from one snapshot sent to the next, of the newest */
+    arb_fine held;                  /* longest interpolation of late; sinks slowly */
+    uint64_t held_ns;
 };
 
 /* A snapshot of `tick` was committed at server's time `arrived`; `previous` is the tick of the one
- * before. */
-void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous, arb_tick tick);
+ * committed before, and `lost` were sent between the two. */
+void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous, arb_tick tick,
+                   uint32_t lost);
+
+/* How many lost in a row the delay is to bridge: 0 on a line that has lost none for long. */
+uint32_t arb_delay_run(const struct arb_delay *delay);
 
 struct arb_delay_state {
     arb_fine age;           /* smallest of the window */
@@ -29,9 +45,10 @@ struct arb_delay_state {
     arb_fine jitter;        /* largest age - smallest age */
 };
 
-/* Without a measurement: two intervals, within the limits. */
-struct arb_delay_state arb_delay_now(const struct arb_delay *delay, uint32_t interval_ticks,
-                                     arb_fine low, arb_fine high);
+/* Without a measurement: two intervals, within the limits. The interpolation rises at once and
+ * sinks by half of what is too much in a second. */
+struct arb_delay_state arb_delay_now(struct arb_delay *delay, uint64_t now_ns,
+                                     uint32_t interval_ticks, arb_fine low, arb_fine high);
 
 /* ---- ahead: the inputs ---- */
 

@@ -162,7 +162,8 @@ static void measure_delay(struct arbiter_client *client, const struct commit *co
     if (snapshots->any && clocks->server.running && !clocks->behind &&
         commit->tick > snapshots->tick) {
         arb_fine arrived = arb_slew_at(&clocks->server, received_ns, clocks->sync.rate);
-        arb_delay_add(&clocks->delay, arrived, snapshots->tick, commit->tick);
+        uint32_t lost = (uint16_t)(commit->header.id - snapshots->header.id - 1);
+        arb_delay_add(&clocks->delay, arrived, snapshots->tick, commit->tick, lost);
     }
 }
 

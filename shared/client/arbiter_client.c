@@ -416,9 +416,10 @@ void arb_client_clocks_advance(struct arbiter_client *client, uint64_t now_ns)
     uint32_t rate = clocks->sync.rate;
     arb_fine bound = (arb_fine)client->config.resync_ticks * ARB_FINE_TICK;
     arb_slew_advance(&clocks->server, now_ns, rate, estimate, (struct arb_slew_limits){4, bound});
-    clocks->delay_now = arb_delay_now(&clocks->delay, client->match.welcome.snapshot_interval_ticks,
-                                      arb_fine_from_ms(client->config.interpolation_min_ms, rate),
-                                      arb_fine_from_ms(client->config.interpolation_max_ms, rate));
+    clocks->delay_now =
+        arb_delay_now(&clocks->delay, now_ns, client->match.welcome.snapshot_interval_ticks,
+                      arb_fine_from_ms(client->config.interpolation_min_ms, rate),
+                      arb_fine_from_ms(client->config.interpolation_max_ms, rate));
     if (clocks->delay.count == 0) {
         /* No snapshot was measured yet: they will be half a round trip old. A view that began
          * younger would stand still until it has fallen back. */

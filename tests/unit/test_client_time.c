@@ -157,34 +157,92 @@ Test(client_time, one_way_time_that_rises_and_falls_turns_the_playback_once)
 
 /* ---- pace ---- */
 
+static const uint64_t PACE_START = 10 * S;
+
+/* On a line with the given loss of every n-th (0: none) snapshot; two ticks from one to the next,
+ * six under way. Returns the delay after them, as it would be after years of sinking. */
+static arb_fine settle(struct arb_delay *delay, uint32_t snapshots, uint32_t lost_every,
+                       uint32_t run)
+{
+    arb_tick previous = 100;
+    arb_tick tick = 100;
+    for (uint32_t i = 1; i <= snapshots; i++) {
+        uint32_t lost = lost_every != 0 && i % lost_every == 0 ? run : 0;
+        tick += 2 * ((arb_tick)lost + 1);
+        arb_delay_add(delay, ((arb_fine)tick + 6) * TICK, previous, tick, lost);
+        previous = tick;
+    }
+    delay->held_ns = 0;
+    return arb_delay_now(delay, PACE_START, 2, 0, 60 * TICK).interpolation - TICK / 4;
+}
+
 Test(client_pace, delay_covers_the_interval_and_what_arrived_late)
 {
     struct arb_delay delay = {0};
-    struct arb_delay_state state = arb_delay_now(&delay, 2, 0, 60 * TICK);
+    struct arb_delay_state state = arb_delay_now(&delay, PACE_START, 2, 0, 60 * TICK);
     cr_assert_eq(state.interpolation, 4 * TICK, "before any measurement: two intervals");
-    for (arb_tick tick = 100; tick < 200; tick += 2) {
-        arb_fine late = tick == 150 ? 2 * TICK : 0;
-        arb_delay_add(&delay, ((arb_fine)tick + 6) * TICK + late, tick - 2, tick);
-    }
-    state = arb_delay_now(&delay, 2, 0, 60 * TICK);
+    settle(&delay, 2 * ARB_LOSS_BLOCK * ARB_LOSS_DOUBTED, 0, 0);
+    arb_delay_add(&delay, 1000 * TICK + 6 * TICK + 2 * TICK, 998, 1000, 0);
+    state = arb_delay_now(&delay, PACE_START, 2, 0, 60 * TICK);
     cr_assert_eq(state.age, 6 * TICK);
     cr_assert_eq(state.jitter, 2 * TICK);
     cr_assert_eq(state.interpolation, 4 * TICK + TICK / 4, "interval and jitter, and a quarter");
-    state = arb_delay_now(&delay, 2, 0, 3 * TICK);
+    state = arb_delay_now(&delay, PACE_START, 2, 0, 3 * TICK);
     cr_assert_eq(state.interpolation, 3 * TICK, "within its limits");
-    state = arb_delay_now(&delay, 2, 5 * TICK, 5 * TICK);
+    state = arb_delay_now(&delay, PACE_START, 2, 5 * TICK, 5 * TICK);
     cr_assert_eq(state.interpolation, 5 * TICK, "equal limits fix it");
 }
 
-Test(client_pace, lost_snapshot_lengthens_the_delay_until_it_is_forgotten)
+Test(client_pace, line_is_doubted_until_it_has_shown_that_it_loses_nothing)
 {
     struct arb_delay delay = {0};
-    arb_delay_add(&delay, 110 * TICK, 100, 104);
-    cr_assert_eq(arb_delay_now(&delay, 2, 0, 60 * TICK).interpolation, 4 * TICK + TICK / 4);
-    for (arb_tick tick = 106; tick < 106 + 2 * ARB_PACE_WINDOW; tick += 2) {
-        arb_delay_add(&delay, ((arb_fine)tick + 6) * TICK, tick - 2, tick);
+    uint32_t doubted = ARB_LOSS_BLOCK * ARB_LOSS_DOUBTED;
+    cr_assert_eq(settle(&delay, doubted, 0, 0), 4 * TICK, "one lost would be bridged");
+    cr_assert_eq(settle(&delay, 1, 0, 0), 2 * TICK, "one interval, nothing for a loss");
+    cr_assert_eq(settle(&delay, 5000, 0, 0), 2 * TICK, "and so it stays");
+}
+
+Test(client_pace, a_loss_is_bridged_long_after_it_and_frequent_ones_two_in_a_row)
+{
+    struct arb_delay delay = {0};
+    uint32_t doubted = ARB_LOSS_BLOCK * ARB_LOSS_DOUBTED;
+    settle(&delay, doubted, 0, 0);
+    settle(&delay, 1, 1, 1);
+    cr_assert_eq(settle(&delay, 2 * ARB_PACE_WINDOW, 0, 0), 4 * TICK, "one");
+    cr_assert_eq(settle(&delay, ARB_LOSS_BLOCK * ARB_LOSS_BLOCKS, 0, 0), 2 * TICK, "forgotten");
+    cr_assert_eq(settle(&delay, 20 * (ARB_LOSS_FREQUENT - 1), 20, 1), 4 * TICK, "still one");
+    cr_assert_eq(settle(&delay, 1, 1, 1), 6 * TICK, "too many: two in a row will come");
+    cr_assert_eq(settle(&delay, 1000, 5, 1), 6 * TICK, "a fifth of them: no more than that");
+    cr_assert_eq(settle(&delay, 1, 1, 3), 8 * TICK, "three in a row, while it is in the window");
+}
+
+Test(client_pace, outage_counts_as_a_short_loss_in_the_delay)
+{
+    struct arb_delay delay = {0};
+    settle(&delay, ARB_LOSS_BLOCK * ARB_LOSS_DOUBTED + 1, 0, 0);
+    settle(&delay, 1, 1, 60);
+    cr_assert_eq(settle(&delay, ARB_PACE_WINDOW, 0, 0), 4 * TICK);
+}
+
+Test(client_pace, delay_rises_at_once_and_sinks_by_half_in_a_second)
+{
+    struct arb_delay delay = {0};
+    uint32_t doubted = ARB_LOSS_BLOCK * ARB_LOSS_DOUBTED;
+    settle(&delay, doubted, 0, 0);
+    settle(&delay, 1, 0, 0);
+    arb_delay_add(&delay, 2000 * TICK + 6 * TICK + 8 * TICK, 1998, 2000, 0);
+    arb_fine risen = arb_delay_now(&delay, PACE_START, 2, 0, 60 * TICK).interpolation;
+    cr_assert_eq(risen, 10 * TICK + TICK / 4);
+    for (arb_tick tick = 2002; tick < 2002 + 2 * ARB_PACE_WINDOW; tick += 2) {
+        arb_delay_add(&delay, ((arb_fine)tick + 6) * TICK, tick - 2, tick, 0);
     }
-    cr_assert_eq(arb_delay_now(&delay, 2, 0, 60 * TICK).interpolation, 2 * TICK + TICK / 4);
+    arb_fine before = risen;
+    for (uint64_t ms = 16; ms <= 1024; ms += 16) {
+        arb_fine now = arb_delay_now(&delay, PACE_START + ms * MS, 2, 0, 60 * TICK).interpolation;
+        cr_assert(now < before && before - now <= 8 * TICK / 100, "no step");
+        before = now;
+    }
+    cr_assert(before > 6 * TICK && before < 8 * TICK, "%d", (int)(before / (TICK / 100)));
 }
 
 Test(client_pace, lead_rises_at_once_to_what_would_have_been_in_time_and_sinks_slowly)
