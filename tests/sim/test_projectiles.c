@@ -347,7 +347,7 @@ Test(projectiles, a_predicted_one_is_found_in_what_the_server_tells)
     const char *text;
     sim_first_violation(run, &text);
     cr_expect_eq(sim_violation_count(run), 0, "%s", text);
-    cr_expect_gt(confirmed, 300);
+    cr_expect_gt(confirmed, 200);
     cr_expect_gt(drawn_once, 10000);
     cr_expect_eq(drawn_twice, 0);
     cr_expect_lt(unconfirmed, predicted / 20, "%llu of %llu", (unsigned long long)unconfirmed,
