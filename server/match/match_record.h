@@ -31,7 +31,8 @@ struct match_command {
 /* A player's input as it came, with the applied view in the place of the claimed one. */
 struct match_record_input {
     struct arb_input input;
-    struct arb_view claimed; /* the applied one where verdict is MATCH_VIEW_HONOURED */
+    struct arb_view claimed; /* for whoever looks; the bytes of a record have it only where the
+                                verdict is another than MATCH_VIEW_HONOURED */
     uint16_t slot;
     uint8_t control; /* control number that it was made under */
     uint8_t verdict; /* enum match_view_verdict */

@@ -386,6 +386,9 @@ enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct a
     if (!fires || match->rules->shoot == NULL || !is_compensated(match) ||
         match->config.lagcomp.view_source == MATCH_VIEW_ROUND_TRIP) {
         input->view = present_view;
+        /* A place inside of a tick is of shots alone, and the state and its record hold each input.
+         */
+        if (!fires || match->rules->shoot == NULL) input->muzzle_fraction = 0;
         return MATCH_VIEW_HONOURED;
     }
     memset(input->view.reserved, 0, sizeof input->view.reserved);

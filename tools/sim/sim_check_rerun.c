@@ -1,9 +1,11 @@
-/* rerun: a second match plays the record of each tick and must have the same checksum: a tick is a
- * function of state, commands and inputs (spec/determinism.md). */
+/* rerun: a second match plays the record of each tick, as its bytes give it back, and must have the
+ * same checksum: a tick is a function of state, commands and inputs (spec/determinism.md). */
 #include "tools/sim/sim_checks.h"
 
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_mem.h"
+
+enum { RECORD_BYTES = 1 << 20 };
 
 struct sim_rerun *sim_rerun_create(struct sim_checks *checks)
 {
@@ -15,6 +17,11 @@ struct sim_rerun *sim_rerun_create(struct sim_checks *checks)
     arb_arena_init(&rerun->arena);
     rerun->match = match_create(&rerun->arena, &config, sim_rules(sim), sim_params(sim), &sim->map,
                                 sim->geometry, match_id, NULL);
+    struct match_record_capacity capacity = match_record_capacity(rerun->match);
+    match_record_create(&rerun->record, &rerun->arena, &capacity);
+    rerun->writes = match_codec_create(&rerun->arena, &capacity);
+    rerun->reads = match_codec_create(&rerun->arena, &capacity);
+    rerun->bytes = arb_arena_take(&rerun->arena, RECORD_BYTES);
     arb_arena_seal(&rerun->arena);
     return rerun;
 }
@@ -30,7 +37,16 @@ void sim_rerun_destroy(struct sim_rerun *rerun)
 void sim_rerun_look(struct sim_checks *checks)
 {
     struct sim_rerun *rerun = checks->rerun;
-    match_play(rerun->match, match_record(checks->sim->match));
+    const struct match_record *record = match_record(checks->sim->match);
+    size_t size = match_record_encode(rerun->writes, record, rerun->bytes, RECORD_BYTES);
+    enum arb_decode reason =
+        match_record_decode(rerun->reads, record->tick, rerun->bytes, size, &rerun->record);
+    if (size == 0 || reason != ARB_DECODE_OK) {
+        sim_violated(checks, SIM_INVARIANT_rerun, "a record of %zu bytes is refused: %s", size,
+                     arb_decode_text(reason));
+        return;
+    }
+    match_play(rerun->match, &rerun->record);
     tick_run(rerun->match, TICK_RERUN);
     if (match_checksum(rerun->match) == match_checksum(checks->sim->match) || rerun->broken) return;
     rerun->broken = true;

@@ -19,6 +19,7 @@
 #ifndef SIM_CHECKS_H
 #define SIM_CHECKS_H
 
+#include "server/match/match_codec.h"
 #include "server/match/observe.h"
 #include "tools/sim/sim_internal.h"
 
@@ -145,6 +146,9 @@ struct sim_witness {
 struct sim_rerun {
     struct arb_arena arena;
     struct match *match;
+    struct match_codec *writes, *reads;
+    struct match_record record; /* as read */
+    uint8_t *bytes;
     bool broken; /* differs already: further ticks say nothing new */
 };
 
