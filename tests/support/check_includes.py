@@ -63,6 +63,7 @@ FENCES = {
     r"xxhash\.h": ["shared/base"],
     r"uv(\.h|/)": ["server/loop", "server/ops", "tools"],
     r"(cjson/)?cJSON\.h": ["server/config", "server/ops", "tools", "tests"],
+    r"SDL(2/|\.h)": ["tools/play", "tests"],
     r"criterion/": ["tests"],
 }
 

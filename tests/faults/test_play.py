@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""arbiter-play in a virtual window, played with key and mouse events: what its pictures show, its recording, its ends.
+PLAY_PICTURES: a folder where the pictures are left."""
+import json
+import math
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import unittest
+
+import daemon
+
+WALL = (104, 116, 134)
+HUD_TOP, HUD_BOTTOM = 310, 700  # nothing lies over the world between these lines
+
+
+def colour_of_slot(slot):
+    hue = 0.6 + 2.399963 * slot
+    return tuple(int(158 + 92 * math.cos(hue - turn)) for turn in (0, 2.0944, -2.0944))
+
+
+def near(colour, wanted, by=6):
+    return all(abs(a - b) <= by for a, b in zip(colour, wanted))
+
+
+class Picture:
+    """A BMP of 24 bits."""
+
+    def __init__(self, path):
+        self.bytes = path.read_bytes()
+        self.first, = struct.unpack_from("<I", self.bytes, 10)
+        self.width, self.height = struct.unpack_from("<ii", self.bytes, 18)
+        assert struct.unpack_from("<H", self.bytes, 28)[0] == 24 and self.height > 0
+
+    def at(self, x, y):
+        """(r, g, b) of a pixel from the upper left."""
+        row = (self.width * 3 + 3) // 4 * 4
+        place = self.first + (self.height - 1 - y) * row + 3 * x
+        return tuple(reversed(self.bytes[place:place + 3]))
+
+    def count(self, wanted, x0=0, y0=0, x1=None, y1=None):
+        return sum(near(self.at(x, y), wanted) for x in range(x0, x1 or self.width) for y in range(y0, y1 or self.height))
+
+
+class Play(daemon.Case):
+    def serve(self, mode="arena", **more):
+        options = {"match.min_players": 1, "match.countdown_s": 0, "match.duration_s": 120,
+                   "match.result_path": self.folder / "result.json",
+                   **{key.replace("__", "."): value for key, value in more.items()}}
+        server = daemon.Daemon(options, config=daemon.TOP / "config" / f"{mode}.json")
+        self.addCleanup(server.__exit__)
+        return server.ready()["port"]
+
+    def bots(self, port, count, policy="wander"):
+        bots = daemon.start_bots(port, count, 60, policy)
+        self.addCleanup(bots.wait)
+        self.addCleanup(bots.kill)
+
+    def play(self, port, *arguments, hands="", seconds=5):
+        """Plays so long; `hands` are lines of xdotool. What it said about its picture, and the picture."""
+        path = self.folder / f"{self._testMethodName}.bmp"
+        command = [daemon.program("arbiter-play"), "--connect", f"127.0.0.1:{port}", "--name", "ada",
+                   "--seconds", seconds, "--screenshot", path, *arguments]
+        script = self.folder / "hands.sh"
+        script.write_text("\"$@\" &\ngame=$!\nsleep 1.5\n" + hands + "\nwait $game\n", encoding="utf-8")
+        # X's own libraries keep what they took.
+        environment = daemon.clean_environment({"ASAN_OPTIONS": "detect_leaks=0", "SDL_AUDIODRIVER": "dummy"})
+        done = subprocess.run(["xvfb-run", "-a", "-s", "-screen 0 1280x800x24", "bash", script, *map(str, command)],
+                              capture_output=True, text=True, timeout=60, env=environment, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if "PLAY_PICTURES" in os.environ:
+            shutil.copy(path, os.environ["PLAY_PICTURES"])
+        said = json.loads(done.stdout)
+        self.assertEqual(said["corrections"], 0, said)
+        picture = Picture(path)
+        self.assertEqual((picture.width, picture.height), (1280, 800))
+        return said, picture
+
+    def walls_in_view(self, said, map_name):
+        """Middles, in pixels, of the map's circles and upright rectangles that nothing lies over."""
+        with open(daemon.TOP / "config" / "maps" / map_name, encoding="utf-8") as file:
+            found = json.load(file)
+        scale = found["properties"][0]["value"]
+        half_x, half_y = (found[side] * found[tile] * scale / 2 for side, tile in (("width", "tilewidth"),
+                                                                                   ("height", "tileheight")))
+        for wall in found["layers"][0]["objects"]:
+            if wall["rotation"] or not wall["width"] or wall["type"] != "wall":
+                continue
+            x = (wall["x"] + wall["width"] / 2) * scale - half_x
+            y = half_y - (wall["y"] + wall["height"] / 2) * scale
+            pixel = (round(640 + (x - said["x"]) * said["scale"]), round(400 - (y - said["y"]) * said["scale"]))
+            if 10 < pixel[0] < 1270 and HUD_TOP < pixel[1] < HUD_BOTTOM and math.dist(pixel, (640, 400)) > 80:
+                yield pixel
+
+    def replay(self, path, mode, **more):
+        port = self.serve(mode, **more)
+        command = [daemon.program("arbiter-bots"), "--connect", f"127.0.0.1:{port}", "--count", "1", "--policy",
+                   f"replay:{path}", "--duration", "9", "--report", "json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=40, env=daemon.clean_environment(),
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)["clients"][0]
+
+    def test_arena_is_drawn_played_and_recorded(self):
+        port = self.serve()
+        self.bots(port, 5)
+        recording = self.folder / "played.jsonl"
+        # Walks to all sides and shoots four times; the network graph is on.
+        hands = "xdotool key Tab key c\n" + "".join(
+            f"xdotool mousemove {x} {y} keydown {key} mousedown 1\nsleep 0.7\nxdotool mouseup 1 keyup {key}\n"
+            for key, x, y in (("d", 900, 400), ("w", 640, 200), ("a", 300, 400), ("s", 640, 700)))
+        said, picture = self.play(port, "--record", recording, hands=hands)
+        self.assertEqual(said["players"], 6)
+        self.assertGreaterEqual(said["entities"], 3)
+        self.assertGreater(said["snapshots"], 60)
+        self.assertGreater(said["inputs"], 120)
+        self.assertEqual((said["exists"], said["moved"]), (1, 1))
+        self.assertTrue(near(picture.at(640, 400), colour_of_slot(said["slot"])), "the own character is in the middle")
+        walls = list(self.walls_in_view(said, "arena_crossfire.tmj"))
+        self.assertGreater(len(walls), 0, said)
+        for pixel in walls:
+            self.assertTrue(near(picture.at(*pixel), WALL), f"no wall at {pixel}: {picture.at(*pixel)}, {said}")
+        self.assertGreater(picture.count((90, 200, 130), 8, 80, 504, 125), 200, "snapshots in the graph")
+
+        lines = [json.loads(line) for line in recording.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual([line["tick"] for line in lines], list(range(len(lines))))
+        self.assertGreater(len(lines), 120)
+        held = [False] + ["fire" in line["buttons"] for line in lines]
+        presses = sum(now and not before for before, now in zip(held, held[1:]))
+        self.assertEqual(presses, said["fired"])
+        self.assertGreaterEqual(presses, 4)
+        self.assertTrue(any(line["move"] == [127, 0] for line in lines))
+        client = self.replay(recording, "arena")
+        self.assertEqual(client["edges"]["fire"], presses)
+
+    def test_serpent_is_drawn_steered_and_recorded(self):
+        port = self.serve("serpent", serpent__respawn_ms=200)
+        self.bots(port, 8)
+        recording = self.folder / "played.jsonl"
+        hands = "xdotool keydown a\nsleep 1\nxdotool mousedown 1\nsleep 1\nxdotool mouseup 1"
+        said, picture = self.play(port, "--record", recording, hands=hands)
+        self.assertEqual(said["players"], 9)
+        self.assertEqual(said["exists"], 1)
+        own = colour_of_slot(said["slot"])
+        self.assertTrue(near(picture.at(640, 400), own), "the own head is in the middle")
+        body = sum(near(picture.at(x, y), tuple(part * shade / 100 for part in own))
+                   for x in range(500, 780) for y in range(260, 540) for shade in (70, 80, 90, 100))
+        self.assertGreater(body, 400, "its body lies behind it")
+        lines = [json.loads(line) for line in recording.read_text(encoding="utf-8").splitlines()]
+        self.assertTrue(any(line["move"] == [-127, 0] for line in lines), "it turned to the left")
+        client = self.replay(recording, "serpent")
+        self.assertEqual(client["edges"]["boost"], said["fired"])
+        self.assertGreaterEqual(said["fired"], 1)
+
+    def test_spectator_sees_the_followed_player_in_the_middle(self):
+        port = self.serve()
+        self.bots(port, 3)
+        said, picture = self.play(port, "--spectate", hands="xdotool mousemove 700 600 click 1", seconds=4)
+        self.assertEqual((said["exists"], said["inputs"]), (0, 0))
+        self.assertTrue(any(near(picture.at(640, 400), colour_of_slot(slot)) for slot in range(3)), picture.at(640, 400))
+
+    def test_each_end_has_its_status(self):
+        def status(*arguments):
+            command = ["xvfb-run", "-a", daemon.program("arbiter-play"), *map(str, arguments)]
+            environment = daemon.clean_environment({"ASAN_OPTIONS": "detect_leaks=0"})
+            return subprocess.run(command, capture_output=True, timeout=40, env=environment, check=False).returncode
+
+        self.assertEqual(status(), 64)
+        self.assertEqual(status("--connect", "127.0.0.1"), 64)
+        self.assertEqual(status("--connect", "127.0.0.1:1", "--screenshot", "x.bmp"), 64, "a picture of which moment?")
+        self.assertEqual(status("--connect", "127.0.0.1:1", "--record", "/nowhere/file"), 74)
+        self.assertEqual(status("--connect", "host.invalid:1"), 69)
+        self.assertEqual(status("--connect", "127.0.0.1:9", "--seconds", "1"), 69)
+        port = self.serve()
+        self.assertEqual(status("--connect", f"127.0.0.1:{port}", "--seconds", "1"), 0)
+        self.assertEqual(status("--connect", f"[::ffff:127.0.0.1]:{port}", "--seconds", "1"), 0)
+
+
+if __name__ == "__main__":
+    for tool in ("xvfb-run", "xdotool"):
+        if shutil.which(tool) is None:
+            sys.exit(77)
+    if not (pathlib.Path(os.environ.get("ARBITER_BUILD", "build/debug")) / "bin" / "arbiter-play").exists():
+        print("arbiter-play is not built here: no SDL2")
+        sys.exit(77)
+    unittest.main()

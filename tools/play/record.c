@@ -1,0 +1,53 @@
+/* The own inputs, one JSON line per tick, as arbiter-bots --policy replay:FILE reads them. */
+#include "tools/play/play.h"
+
+bool play_record_open(struct play_record *record, const char *path)
+{
+    record->file = path == NULL ? NULL : fopen(path, "wb");
+    return path == NULL || record->file != NULL;
+}
+
+bool play_record_close(struct play_record *record)
+{
+    bool failed = record->file != NULL && ferror(record->file) != 0;
+    return (record->file == NULL || fclose(record->file) == 0) && !failed;
+}
+
+/* A recording begins with the first live tick, which a countdown tells in advance. */
+static bool is_live(const struct arbiter_view *view, uint64_t tick)
+{
+    return view->phase == ARBITER_MATCH_LIVE ||
+           (view->phase == ARBITER_MATCH_COUNTDOWN && view->phase_end_tick != 0 &&
+            tick > view->phase_end_tick);
+}
+
+static void write_line(struct play_record *record, const struct arbiter_input *input)
+{
+    static const char *const names[] = {"fire", "use", "dash", "reload"};
+    fprintf(record->file, "{\"tick\":%u,\"move\":[%d,%d],\"aim\":%u,\"buttons\":[",
+            (unsigned)record->line++, input->move_x, input->move_y, (unsigned)input->aim);
+    const char *comma = "";
+    for (unsigned i = 0; i < SDL_arraysize(names); i++) {
+        if ((input->buttons >> i & 1) != 0) {
+            fprintf(record->file, "%s\"%s\"", comma, names[i]);
+            comma = ",";
+        }
+    }
+    fputs("]}\n", record->file);
+}
+
+void play_record_tick(struct play_record *record, const struct arbiter_view *view, uint64_t tick,
+                      const struct arbiter_input *input)
+{
+    record->started |= record->file != NULL && is_live(view, tick);
+    if (!record->started || tick < record->next_tick) {
+        return;
+    }
+    while (record->line > 0 && record->next_tick < tick) {
+        write_line(record, &record->last);
+        record->next_tick++;
+    }
+    write_line(record, input);
+    record->next_tick = tick + 1;
+    record->last = *input;
+}
