@@ -38,10 +38,19 @@ cmake -S "$work/game" -B "$work/game/build" -DCMAKE_PREFIX_PATH="$prefix" >"$wor
     cmake --build "$work/game/build" >>"$work/log" || { cat "$work/log"; exit 1; }
 "$work/game/build/game_shared" "$port"
 "$work/game/build/game_static" "$port"
+# The listing of the guide plays for a moment: it leaves with the match, which is longer.
+plays() {
+    local status=0
+    timeout -s KILL 3 stdbuf -oL "$@" 127.0.0.1 "$port" >"$work/said" 2>&1 || status=$?
+    [ "$status" = 137 ] && grep -q 'I am at' "$work/said" || { cat "$work/said"; echo "$1 does not play: $status"; exit 1; }
+}
+plays "$work/game/build/first_client"
 
 export PKG_CONFIG_PATH=$library/pkgconfig
 cc -std=c11 -Wall -Werror "$work/game/game.c" -o "$work/with_shared" $(pkg-config --cflags --libs arbiter_client)
 LD_LIBRARY_PATH=$library "$work/with_shared" "$port"
+cc -std=c11 -Wall -Werror "$work/game/first_client.c" -o "$work/first_client" $(pkg-config --cflags --libs arbiter_client)
+LD_LIBRARY_PATH=$library plays "$work/first_client"
 cc -std=c11 -Wall -Werror "$work/game/game.c" -o "$work/with_static" $(pkg-config --cflags arbiter_client) \
     "$library/libarbiter_client.a" $(pkg-config --libs --static arbiter_client | sed 's/-larbiter_client//')
 "$work/with_static" "$port"

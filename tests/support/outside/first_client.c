@@ -1,18 +1,11 @@
-/* A first client: joins, runs in a circle with the trigger held, and tells once a second what it
- * sees, until the match is over. The listing of shared/client/README.md. */
-#define _POSIX_C_SOURCE 199309L
+/* A first client: joins, runs about with the trigger held, and tells once a second what it sees,
+ * until the match is over. The listing of shared/client/README.md. */
+#define _POSIX_C_SOURCE 199309L /* for nanosleep alone */
 #include <arbiter_client.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
 
 static void tell(const struct arbiter_view *view)
 {
@@ -25,15 +18,16 @@ static void tell(const struct arbiter_view *view)
 
 int main(int argc, char **argv)
 {
+    char address[ARBITER_ADDRESS_BYTES];
     struct arbiter_config config;
     arbiter_config_default(&config);
     snprintf(config.name, sizeof config.name, "first");
     struct arbiter_client *client = arbiter_client_create(&config);
-    if (client == NULL || argc != 3 ||
-        !arbiter_client_connect(client, argv[1], (uint16_t)atoi(argv[2]), now_ns())) {
+    if (client == NULL || argc != 3 || !arbiter_resolve(argv[1], address) ||
+        !arbiter_client_connect(client, address, (uint16_t)atoi(argv[2]), arbiter_now_ns())) {
+        fprintf(stderr, "usage: first_client HOST PORT\n");
         return EXIT_FAILURE;
     }
-
     struct arbiter_view view = {0};
     for (uint32_t frame = 0; view.game != ARBITER_GAME_RESULT; frame++) {
         struct arbiter_input input = {.buttons = ARBITER_BUTTON_FIRE};
@@ -41,8 +35,8 @@ int main(int argc, char **argv)
         input.move_x = frame / 60 % 2 == 0 ? 127 : -127;
         input.move_y = frame / 30 % 2 == 0 ? 127 : -127;
         arbiter_client_input(client, &input);
-        arbiter_client_poll(client, now_ns());
-        arbiter_client_sample(client, now_ns(), &view);
+        arbiter_client_poll(client, arbiter_now_ns());
+        arbiter_client_sample(client, arbiter_now_ns(), &view);
 
         for (uint32_t i = 0; i < view.event_count; i++) {
             if (view.events[i].kind == ARBITER_EVENT_HIT && view.events[i].a == view.own_slot) {
@@ -58,7 +52,7 @@ int main(int argc, char **argv)
         if (frame % 60 == 0) {
             tell(&view);
         }
-        nanosleep(&(struct timespec){0, 16000000}, NULL);
+        nanosleep(&(struct timespec){0, 16000000}, NULL); /* a game draws here */
     }
     arbiter_client_destroy(client);
     return EXIT_SUCCESS;
