@@ -94,10 +94,15 @@ local function draw_arena(game)
     love.graphics.rectangle("line", low.x, low.y, high.x - low.x, high.y - low.y)
 end
 
--- A body is a chain of circles, tail first so that the head lies on top.
+-- A body is a chain of circles and what lies between them, tail first so that the head lies on top.
 local function draw_body(entity, radius)
+    love.graphics.setLineWidth(2 * radius)
     for i = entity.point_count - 1, 0, -1 do
-        love.graphics.circle("fill", entity.points[i].x, entity.points[i].y, radius, 16)
+        local a, b = entity.points[i], entity.points[math.max(i - 1, 0)]
+        love.graphics.circle("fill", a.x, a.y, radius, 16)
+        if a.x ~= b.x or a.y ~= b.y then
+            love.graphics.line(a.x, a.y, b.x, b.y)
+        end
     end
 end
 

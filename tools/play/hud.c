@@ -139,7 +139,6 @@ void play_hud_note(struct play *play)
     play->graph_moments[play->graph_next++ % PLAY_GRAPH_FRAMES] = (struct play_moment){
         .frame_ms = (float)(play->now_s - play->last_s) * 1000,
         .view_age_ms = now->view_age_ms,
-        .lead_ticks = now->lead_ticks,
         .arrived = is_new ? 0 : (uint32_t)(now->snapshots - before->snapshots),
         .lost = is_new ? 0 : (uint32_t)(now->snapshots_lost - before->snapshots_lost),
         .corrections = is_new ? 0 : now->corrections.count - before->corrections.count,

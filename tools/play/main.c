@@ -125,7 +125,8 @@ static struct arbiter_input tell_input(struct play *play)
         play->tables.serpent, own->x, own->y, own->heading,
         play_paint_to_world(&play->paint, controls->pointer_x, controls->pointer_y)};
     struct arbiter_input input = play_controls_input(&play->controls, &stance);
-    play->pressed |= input.buttons;
+    play->pressed |= (uint16_t)(input.buttons & ~play->held);
+    play->held = input.buttons;
     arbiter_client_input(play->client, &input);
     return input;
 }

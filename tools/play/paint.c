@@ -2,7 +2,7 @@
  * surrounded by a rim of about a pixel that fades out. Text by a font of dots. */
 #include "tools/play/play.h"
 
-enum { OUTLINE_MAX = 96, ARC_MAX = 64, BAND_MAX = 128, FONT_FIRST = ' ', FONT_COUNT = 95 };
+enum { OUTLINE_MAX = 96, ARC_MAX = 64, FONT_FIRST = ' ', FONT_COUNT = 95 };
 
 #define TURN 6.2831853F
 #define RIM_PX 1.4F
@@ -112,54 +112,6 @@ void play_paint_line(const struct play_paint *paint, float x0, float y0, float x
 {
     const struct arbiter_point ends[2] = {{x0, y0}, {x1, y1}};
     play_paint_hull(paint, ends, 2, width / 2, colour);
-}
-
-/* Points `first` to `last` of a band. */
-static void paint_stretch(const struct play_paint *paint, const struct arbiter_point *points,
-                          uint32_t count, uint32_t first, uint32_t last, float radius,
-                          SDL_Color colour)
-{
-    SDL_Vertex vertices[4 * BAND_MAX];
-    int indices[18 * BAND_MAX];
-    float rim = RIM_PX / paint->scale;
-    int used = 0;
-    int index = 0;
-    for (uint32_t i = first; i <= last; i++) {
-        struct arbiter_point ahead = points[i > 0 ? i - 1 : 0];
-        struct arbiter_point behind = points[i + 1 < count ? i + 1 : i];
-        float x = behind.y - ahead.y;
-        float y = ahead.x - behind.x;
-        float length = SDL_sqrtf(x * x + y * y);
-        x /= length > 0 ? length : 1;
-        y /= length > 0 ? length : 1;
-        float shade = 0.84F + 0.16F * SDL_cosf(1.2F * (float)i);
-        SDL_Color lit = {(uint8_t)((float)colour.r * shade), (uint8_t)((float)colour.g * shade),
-                         (uint8_t)((float)colour.b * shade), colour.a};
-        for (int side = 0; side < 4; side++) {
-            float out = side % 3 == 0 ? radius + rim : radius;
-            out = side < 2 ? out : -out;
-            lit.a = side % 3 == 0 ? 0 : colour.a;
-            vertices[used + side] =
-                vertex(paint, points[i].x + x * out, points[i].y + y * out, lit);
-        }
-        for (int side = 0; side < 3 && i < last; side++) {
-            int at = used + side;
-            const int corners[6] = {at, at + 1, at + 4, at + 1, at + 4, at + 5};
-            SDL_memcpy(indices + index, corners, sizeof corners);
-            index += 6;
-        }
-        used += 4;
-    }
-    SDL_RenderGeometry(paint->renderer, NULL, vertices, used, indices, index);
-}
-
-void play_paint_band(const struct play_paint *paint, const struct arbiter_point *points,
-                     uint32_t count, float radius, SDL_Color colour)
-{
-    for (uint32_t first = 0; first + 1 < count; first += BAND_MAX - 1) {
-        uint32_t last = SDL_min(first + BAND_MAX - 1, count - 1);
-        paint_stretch(paint, points, count, first, last, radius, colour);
-    }
 }
 
 void play_paint_box(const struct play_paint *paint, float x, float y, float w, float h,

@@ -91,9 +91,6 @@ void play_paint_circle(const struct play_paint *paint, float x, float y, float r
                        SDL_Color colour);
 void play_paint_line(const struct play_paint *paint, float x0, float y0, float x1, float y1,
                      float width, SDL_Color colour);
-/* A long body: one band through all points, striped along its way. */
-void play_paint_band(const struct play_paint *paint, const struct arbiter_point *points,
-                     uint32_t count, float radius, SDL_Color colour);
 /* Pixels from the upper left. */
 void play_paint_box(const struct play_paint *paint, float x, float y, float w, float h,
                     SDL_Color colour);
@@ -123,7 +120,7 @@ struct play_effect {
 
 /* One column of the graph: one frame. */
 struct play_moment {
-    float frame_ms, view_age_ms, lead_ticks;
+    float frame_ms, view_age_ms;
     uint32_t arrived, lost, corrections;
 };
 
@@ -144,7 +141,7 @@ struct play {
     struct play_tables tables;
     struct play_controls controls;
     struct play_record record;
-    uint16_t pressed; /* since the last input was made, for the recording */
+    uint16_t held, pressed; /* buttons now; those pressed since the last input was made */
     double now_s, last_s;
     bool graph, shadows, leaving, moved;
     uint16_t followed;               /* slot, of a spectator */

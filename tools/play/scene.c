@@ -23,6 +23,12 @@ static SDL_Color faded(SDL_Color colour, float share)
     return colour;
 }
 
+static SDL_Color shaded(SDL_Color colour, float share)
+{
+    return (SDL_Color){(uint8_t)((float)colour.r * share), (uint8_t)((float)colour.g * share),
+                       (uint8_t)((float)colour.b * share), colour.a};
+}
+
 static SDL_Color colour_of(const struct play *play, const struct arbiter_entity *entity)
 {
     int team = play->tables.team < 0 ? 0 : (int)entity->fields[play->tables.team];
@@ -92,10 +98,10 @@ static void draw_head(const struct play *play, const struct arbiter_entity *enti
     const struct play_paint *paint = &play->paint;
     SDL_Color colour = colour_of(play, entity);
     float radius = play->tables.rules.radius;
-    play_paint_band(paint, entity->points, entity->point_count, 0.85F * radius, colour);
-    if (entity->point_count > 0) {
-        struct arbiter_point tail = entity->points[entity->point_count - 1];
-        play_paint_circle(paint, tail.x, tail.y, 0.85F * radius, colour);
+    for (uint32_t i = entity->point_count; i-- > 1;) {
+        /* Scales: each piece of the body a little lighter or darker than the next. */
+        SDL_Color scale = i % 4 < 2 ? colour : shaded(colour, 0.86F);
+        play_paint_hull(paint, &entity->points[i - 1], 2, 0.85F * radius, scale);
     }
     play_paint_circle(paint, entity->x, entity->y, radius, colour);
     for (int side = -1; side <= 1; side += 2) {
