@@ -206,7 +206,7 @@ static inline bool renew(struct stream *stream, uint32_t index, uint32_t ticks)
     if (update->short_bits > 0) {
         return arb_delta_say_short(&stream->writer, update->code, update->short_bits);
     }
-    return arb_delta_update(&stream->writer, kind, replicate->updates.bytes, update->code,
+    return arb_delta_update(&stream->writer, kind, replicate->updates.bytes, (size_t)update->code,
                             update->bits);
 }
 
@@ -218,7 +218,7 @@ static void add_renewed(struct stream *stream)
         traffic->unchanged = stream->renewed[kind][0] / RENEWED_ONE;
         traffic->updates = stream->renewed[kind][1] / RENEWED_ONE;
         traffic->update_bits = stream->renewed[kind][1] % RENEWED_ONE;
-        pass->spent += traffic->update_bits;
+        pass->spent += (size_t)traffic->update_bits;
     }
 }
 

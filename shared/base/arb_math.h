@@ -6,6 +6,12 @@
 
 #include "shared/base/arb_types.h"
 
+#include <float.h>
+
+/* Where floats are calculated in wider ones, other bits come out: i386 needs -mfpmath=sse, s390x
+ * -fexcess-precision=fast. */
+_Static_assert(FLT_EVAL_METHOD == 0, "floats must be calculated as floats");
+
 #define ARB_PI 3.14159265358979323846F
 #define ARB_TURN 6.28318530717958647692F
 

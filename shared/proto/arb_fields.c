@@ -167,7 +167,7 @@ static bool read_number(struct arb_bit_reader *reader, const struct arb_field *f
 
 static bool read_text(struct arb_bit_reader *reader, const struct arb_field *field, char *text)
 {
-    size_t length = arb_bits_read(reader, 8);
+    size_t length = (size_t)arb_bits_read(reader, 8);
     if (length >= field->size) {
         return false;
     }

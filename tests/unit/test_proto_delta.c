@@ -7,6 +7,7 @@
 #include "tests/support/proto_samples.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,7 +269,7 @@ static size_t write_stream(const struct arb_delta_head *head, bool has_base, siz
 /* Every bit belongs to something, but the one that ends the list of who enters, and the padding. */
 static void check_account(const struct arb_delta_account *account, size_t size)
 {
-    size_t bits = account->own_bits + 1;
+    uint64_t bits = account->own_bits + 1;
     for (int k = 0; k < ARB_KINDS_MAX; k++) {
         const struct arb_delta_kind_account *kind = &account->kinds[k];
         bits += kind->said_bits + kind->enter_bits + kind->mask_bits + kind->body_bits;
@@ -276,7 +277,7 @@ static void check_account(const struct arb_delta_account *account, size_t size)
             bits += kind->field_bits[i];
         }
     }
-    cr_assert_eq((bits + 7) / 8, size, "%zu bits in %zu bytes", bits, size);
+    cr_assert_eq((bits + 7) / 8, size, "%" PRIu64 " bits in %zu bytes", bits, size);
 }
 
 static enum arb_decode decode(size_t size, bool has_base)

@@ -1,12 +1,5 @@
-# Toolchain: 64-bit ARM Linux with Debian's cross compiler; what is built runs under qemu-user where that is installed.
-set(CMAKE_SYSTEM_NAME Linux)
+# Toolchain: 64-bit ARM Linux.
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
-set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
-set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-find_program(ARBITER_QEMU qemu-aarch64)
-if(ARBITER_QEMU)
-    set(CMAKE_CROSSCOMPILING_EMULATOR "${ARBITER_QEMU};-L;/usr/aarch64-linux-gnu")
-endif()
+set(ARBITER_TRIPLE aarch64-linux-gnu)
+set(ARBITER_QEMU_NAME qemu-aarch64)
+include("${CMAKE_CURRENT_LIST_DIR}/qemu.cmake")
