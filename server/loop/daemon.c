@@ -159,6 +159,13 @@ static void on_shots(void *owner, const struct rules_shot *shots, uint32_t count
     loop_trace_shots(daemon->trace, daemon->match, shots, count);
 }
 
+static void on_flown(void *owner, const struct rules_shot *shots,
+                     const struct rules_flights *flights)
+{
+    const struct daemon *daemon = owner;
+    loop_trace_flown(daemon->trace, daemon->match, shots, flights);
+}
+
 static enum arb_result open_trace(struct daemon *daemon, struct arb_arena *arena, char *error)
 {
     enum arb_result result = loop_trace_open(&daemon->trace, daemon->config, daemon->map,
@@ -168,7 +175,8 @@ static enum arb_result open_trace(struct daemon *daemon, struct arb_arena *arena
         snprintf(error, LOOP_ERROR_BYTES, "debug.rewind_trace: no thread is to be had for it");
         return ARB_MEMORY;
     }
-    match_observe(daemon->match, &(struct match_observer){.owner = daemon, .shots = on_shots});
+    match_observe(daemon->match,
+                  &(struct match_observer){.owner = daemon, .shots = on_shots, .flown = on_flown});
     return ARB_OK;
 }
 

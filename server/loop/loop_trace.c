@@ -17,13 +17,28 @@ enum arb_result loop_trace_open(struct ops_trace **out, const struct config *con
     return ops_trace_open(out, config->rewind_trace, &head, arena, error);
 }
 
+static void put(struct ops_trace *trace, const struct match *match, const struct rules_shot *shot)
+{
+    struct match_shot *place = ops_trace_place(trace);
+    if (place == NULL) return;
+    match_record_shot(match, shot, place);
+    ops_trace_commit(trace);
+}
+
 void loop_trace_shots(struct ops_trace *trace, const struct match *match,
                       const struct rules_shot *shots, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct match_shot *place = ops_trace_place(trace);
-        if (place == NULL) continue;
-        match_record_shot(match, &shots[i], place);
-        ops_trace_commit(trace);
+        if (shots[i].projectile_count == 0) put(trace, match, &shots[i]);
+    }
+}
+
+/* Those of one shot stand side by side. */
+void loop_trace_flown(struct ops_trace *trace, const struct match *match,
+                      const struct rules_shot *shots, const struct rules_flights *flights)
+{
+    for (uint32_t i = 0; i < flights->count; i++) {
+        uint32_t shot = flights->list[i].shot;
+        if (i == 0 || shot != flights->list[i - 1].shot) put(trace, match, &shots[shot]);
     }
 }

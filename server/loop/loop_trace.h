@@ -13,8 +13,11 @@ enum arb_result loop_trace_open(struct ops_trace **out, const struct config *con
                                 const struct map *map, const uint8_t match_id[16],
                                 struct arb_arena *arena, char error[OPS_ERROR_BYTES]);
 
-/* For the observer of shots. */
+/* For the observers of shots and of what flew; a shot of projectiles is complete with the second.
+ */
 void loop_trace_shots(struct ops_trace *trace, const struct match *match,
                       const struct rules_shot *shots, uint32_t count);
+void loop_trace_flown(struct ops_trace *trace, const struct match *match,
+                      const struct rules_shot *shots, const struct rules_flights *flights);
 
 #endif

@@ -98,8 +98,37 @@ static void put_standing(struct match *match, uint16_t slot)
     put_event(match, slot, &phase);
 }
 
+/* As of what was sent so far: this tick's snapshots come later, and who learns of one of the two
+ * only with them draws it from them on. */
+static bool is_shown(const struct match *match, uint16_t slot, const struct rules_event *event)
+{
+    for (uint32_t i = 0; i < RULES_EVENT_KEYS; i++) {
+        if (!arb_key_is_none(event->about[i]) &&
+            replicate_shows(match->replicate, slot, event->about[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Places of things go to those who see the things: nobody learns from an event what the snapshots
+ * keep from him, beyond his radius or behind a wall. */
+static void put_where_shown(struct match *match, const struct rules_event *event)
+{
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        bool there = match->seats[slot].seated && !match->seats[slot].needs_welcome;
+        if (there && (slot == event->to || is_shown(match, slot, event))) {
+            put_event(match, slot, &event->event);
+        }
+    }
+}
+
 static void put_tick_event(struct match *match, const struct rules_event *event)
 {
+    if (rules_event_is_about_some(event)) {
+        put_where_shown(match, event);
+        return;
+    }
     if (event->to == ARB_NO_SLOT) {
         for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
             if (!match->seats[slot].needs_welcome) {

@@ -2,6 +2,7 @@
  * figures are no state: nothing of the match reads them. */
 #include "server/match/match_internal.h"
 
+#include "server/rewind/rewind_flight.h"
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_math.h"
 
@@ -17,11 +18,26 @@ static void count_ms(struct match_histogram *histogram, uint32_t ms)
     histogram->max_ms = ms > histogram->max_ms ? ms : histogram->max_ms;
 }
 
-arb_fine fairness_rewound(const struct match *match, const struct arb_view *view)
+arb_fine fairness_rewound(const struct match *match, arb_fine at)
 {
-    arb_fine ticks =
-        (arb_fine)rewind_newest(match->rewind)->tick * ARB_FINE_TICK - arb_view_at(view);
+    arb_fine ticks = (arb_fine)rewind_newest(match->rewind)->tick * ARB_FINE_TICK - at;
     return ticks > 0 ? ticks : 0;
+}
+
+static uint32_t rewound_ms(const struct match *match, arb_fine at)
+{
+    return (uint32_t)(fairness_rewound(match, at) * 1000 /
+                      ((arb_fine)match->config.tick_rate * ARB_FINE_TICK));
+}
+
+static void count_shot(struct match *match, uint32_t ms, bool slow)
+{
+    struct match_fairness *fairness = &match->fairness;
+    count_ms(&fairness->rewound_shots, ms);
+    if (slow) {
+        fairness->slow_shots++;
+        fairness->slow_rewound_ms += ms;
+    }
 }
 
 static bool is_counted(const struct rules_shot *shot, uint32_t pellet, uint32_t hit)
@@ -37,34 +53,60 @@ static bool is_counted(const struct rules_shot *shot, uint32_t pellet, uint32_t 
     return false;
 }
 
-static void count_hit(struct match *match, const struct rewind_ray *ray, struct arb_key victim,
-                      uint32_t rewound_ms)
+static void count_hit(struct match *match, struct arb_key victim, struct arb_vec2 origin,
+                      struct arb_view view, uint32_t ms)
 {
-    uint32_t ticks = rewind_cover_ticks(match->rewind, victim, ray->origin, ray->view, UINT32_MAX);
-    count_ms(&match->fairness.rewound_hits, rewound_ms);
+    uint32_t ticks = rewind_cover_ticks(match->rewind, victim, origin, view, UINT32_MAX);
+    count_ms(&match->fairness.rewound_hits, ms);
     count_ms(&match->fairness.cover_hits, ticks * 1000 / (uint32_t)match->config.tick_rate);
 }
 
-void fairness_count(struct match *match, const struct rules_shot *shot, bool slow)
+void fairness_count(struct match *match, const struct rules_shot *shot)
 {
-    struct match_fairness *fairness = &match->fairness;
     const struct rewind_ray *ray = &shot->rays[0];
     if (shot->pellet_count == 0) {
         return;
     }
-    uint32_t ms = (uint32_t)(fairness_rewound(match, &ray->view) * 1000 /
-                             ((arb_fine)match->config.tick_rate * ARB_FINE_TICK));
-    count_ms(&fairness->rewound_shots, ms);
-    if (slow) {
-        fairness->slow_shots++;
-        fairness->slow_rewound_ms += ms;
-    }
+    uint32_t ms = rewound_ms(match, arb_view_at(&ray->view));
+    count_shot(match, ms, shot->slow);
     for (uint32_t p = 0; p < shot->pellet_count; p++) {
-        fairness->spared += shot->pellets[p].spared;
+        match->fairness.spared += shot->pellets[p].spared;
         for (uint32_t h = 0; h < shot->pellets[p].hit_count; h++) {
             if (!is_counted(shot, p, h)) {
-                count_hit(match, ray, shot->pellets[p].hits[h].victim, ms);
+                count_hit(match, shot->pellets[p].hits[h].victim, ray->origin, ray->view, ms);
             }
+        }
+    }
+}
+
+/* Seen coming by everybody: nothing of it is rewound, whatever its shooter's line. */
+static void count_hit_of_present(struct match *match)
+{
+    count_ms(&match->fairness.rewound_hits, 0);
+    count_ms(&match->fairness.cover_hits, 0);
+}
+
+void fairness_count_flights(struct match *match)
+{
+    const struct rules_flights *flights = &match->flights;
+    bool may_be_slow = match->config.lagcomp.projectile_catchup_ms >= FAIRNESS_SLOW_MS;
+    for (uint32_t i = 0; i < flights->count; i++) {
+        const struct rules_flight *flight = &flights->list[i];
+        const struct rules_shot *shot = &match->shots[flight->shot];
+        match->fairness.spared += flight->spared;
+        views_count_unseen(match, shot->slot, flight->unseen);
+        if (i == 0 || flight->shot != flights->list[i - 1].shot) {
+            count_shot(match, rewound_ms(match, flight->path.start), shot->slow && may_be_slow);
+        }
+    }
+    for (uint32_t i = 0; i < flights->landing_count; i++) {
+        const struct rules_landing *landing = &flights->landings[i];
+        if (landing->rewound) {
+            count_hit(match, landing->victim, landing->origin,
+                      rewind_flight_view(match->rewind, landing->at),
+                      rewound_ms(match, landing->at));
+        } else {
+            count_hit_of_present(match);
         }
     }
 }

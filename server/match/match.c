@@ -119,6 +119,7 @@ static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t
     match->events.capacity = rules_events_capacity(players);
     match->events.list =
         arb_arena_take_array(arena, match->events.capacity, sizeof match->events.list[0]);
+    rules_flights_create(&match->flights, arena, players);
     match->archive_capacity = MATCH_LINES_MAX - players;
     match->archive = arb_arena_take_array(arena, match->archive_capacity, sizeof match->archive[0]);
     uint32_t size = (uint32_t)match->config.input_buffer_ticks + 1;
@@ -168,6 +169,7 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
         .catchup_ticks = arb_ms_to_ticks((uint32_t)config->lagcomp.projectile_catchup_ms,
                                          (uint32_t)config->tick_rate),
         .events = &match->events,
+        .flights = &match->flights,
     };
     return match;
 }

@@ -21,15 +21,20 @@ struct match_histogram {
     uint32_t max_ms;
 };
 
-/* Of the shots of players, all of them rays; a hit is a victim of a shot, whatever pellets. */
+/* Of the shots of players. A hit is a victim of a shot, whatever pellets; of what flies, a victim
+ * of each projectile. One that is hit once the projectile is caught up was not rewound: 0, in both.
+ */
 struct match_fairness {
-    struct match_histogram rewound_shots; /* from the newest published tick back to the view */
+    /* From the newest published tick back to the view; of projectiles to where they left. */
+    struct match_histogram rewound_shots;
     struct match_histogram rewound_hits;
-    struct match_histogram cover_hits; /* of the victim, as seen from the shot's origin */
+    struct match_histogram cover_hits; /* of the victim, as seen from where the shot came from */
     uint64_t spared;                   /* would-be hits that cover or an ability won over */
-    uint64_t slow_shots;               /* of players of a round trip of FAIRNESS_SLOW_MS or more */
-    uint64_t slow_rewound_ms;          /* their sum */
-    uint32_t max_rewind_ms;            /* as configured */
+    /* Of players of a round trip of FAIRNESS_SLOW_MS or more; projectiles only where they may leave
+     * as far back. */
+    uint64_t slow_shots;
+    uint64_t slow_rewound_ms; /* their sum */
+    uint32_t max_rewind_ms;   /* as configured */
 };
 
 /* The upper end of the bucket that holds it, at most the maximum; 0 without any. */

@@ -98,6 +98,7 @@ struct match {
     struct spectators *spectators; /* NULL: none may come */
     struct rules_context context;
     struct rules_events events;
+    struct rules_flights flights; /* of this tick */
 
     struct match_seat *seats;                     /* [players] */
     uint16_t slot_of_session[MATCH_SESSIONS_MAX]; /* by session index; checked against the seat */
@@ -184,6 +185,7 @@ void views_past(struct match *match, uint16_t slot, const struct arb_view *view,
                 struct view_past *past);
 void views_count_shot(struct match *match, uint16_t slot, const struct rules_shot *shot,
                       bool origin_known);
+void views_count_unseen(struct match *match, uint16_t slot, uint32_t count);
 /* lagcomp.view_source round_trip: published - clamp(round trip + delay, 0, most), the nearest. */
 arb_tick views_round_trip_tick(arb_tick published, arb_fine round_trip, arb_fine delay,
                                arb_fine most);
@@ -192,10 +194,11 @@ arb_tick views_round_trip_tick(arb_tick published, arb_fine round_trip, arb_fine
 void fairness_begin(struct match *match); /* stage 6, first */
 /* Of the next shot, from its origin; valid for this tick. NULL: none is configured. */
 const struct rewind_mercy *fairness_mercy(struct match *match, struct arb_vec2 origin);
-/* When resolved; `slow`: of a player with a long round trip. */
-void fairness_count(struct match *match, const struct rules_shot *shot, bool slow);
-/* From the newest published tick back to the view, 1/65536 tick; 0 for views ahead of it. */
-arb_fine fairness_rewound(const struct match *match, const struct arb_view *view);
+void fairness_count(struct match *match, const struct rules_shot *shot); /* when resolved */
+/* Stage 7, after the mode's shots: of what flew in this tick. */
+void fairness_count_flights(struct match *match);
+/* From the newest published tick back to that moment, 1/65536 tick; 0 for what is ahead of it. */
+arb_fine fairness_rewound(const struct match *match, arb_fine at);
 
 /* life.c: who is there, and the phases */
 void life_commands(struct match *match);    /* stage 3: joins and leaves of this tick */

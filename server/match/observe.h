@@ -36,6 +36,8 @@ struct match_observer {
                   const struct arb_input *applied);
     /* Stage 6: this tick's shots, resolved. */
     void (*shots)(void *owner, const struct rules_shot *shots, uint32_t count);
+    /* Stage 7: what left of this tick's shots flies, caught up to the present. */
+    void (*flown)(void *owner, const struct rules_shot *shots, const struct rules_flights *flights);
     /* Stage 9. */
     void (*snapshot)(void *owner, const struct match_sight *sight);
 };
@@ -43,8 +45,9 @@ struct match_observer {
 /* Copied; NULL: nobody looks. Once before the first tick. */
 void match_observe(struct match *match, const struct match_observer *observer);
 
-/* For the observer of shots, during that call: one of them as a copy, with everybody near its rays
- * now or in its view. Looks at every entity: not for a match that nobody debugs. */
+/* For the observers of shots and of what flew, during that call: one shot as a copy, with everybody
+ * near its rays or flights, now or then. Looks at every entity: not for a match that nobody debugs.
+ */
 void match_record_shot(const struct match *match, const struct rules_shot *shot,
                        struct match_shot *out);
 

@@ -107,7 +107,9 @@ void spectators_keep(struct match *match)
     if (wanted && frame->tick % spectators->interval == 0) keep_scene(match, frame);
     for (uint32_t i = 0; i < match->events.count; i++) {
         const struct rules_event *event = &match->events.list[i];
-        if (event->to == ARB_NO_SLOT) keep_event(spectators, &event->event, frame->tick);
+        if (event->to == ARB_NO_SLOT || rules_event_is_about_some(event)) {
+            keep_event(spectators, &event->event, frame->tick);
+        }
     }
 }
 

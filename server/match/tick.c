@@ -82,6 +82,8 @@ static void stage_begin(struct match *match)
     match->events.count = 0;
     match->shot_count = 0;
     match->contact_count = 0;
+    match->flights.count = 0;
+    match->flights.landing_count = 0;
 }
 
 /* ---- stage 3: inputs ---- */
@@ -196,6 +198,7 @@ static void find_past(struct match *match, uint16_t slot, struct rules_shot *sho
     views_past(match, slot,
                carried ? &match->world.players[slot].carried_view : &match->applied[slot].view,
                past);
+    shot->slow = past->slow;
 }
 
 /* Its client knows the shot by the input that it made for it: the late one of a press that was
@@ -249,7 +252,7 @@ static void fire_player(struct match *match, uint16_t slot)
     ARB_ASSERT(shot->pellet_count <= RULES_PELLETS_MAX);
     rewind_resolve_shots(match->rewind, shot->rays, shot->pellet_count, shot->pellets);
     views_count_shot(match, slot, shot, origin_known);
-    fairness_count(match, shot, past.slow);
+    fairness_count(match, shot);
     match->shot_count++;
 }
 
@@ -274,6 +277,15 @@ static void stage_fire(struct match *match)
 
 /* ---- stage 7: rules ---- */
 
+static void look_at_flights(struct match *match)
+{
+    const struct match_observer *observer = &match->observer;
+    fairness_count_flights(match);
+    if (observer->flown != NULL && match->flights.count > 0) {
+        observer->flown(observer->owner, match->shots, &match->flights);
+    }
+}
+
 static void stage_rules(struct match *match)
 {
     struct world *world = &match->world;
@@ -283,6 +295,7 @@ static void stage_rules(struct match *match)
         const struct rules *rules = match->rules;
         rules->moved(&match->context, match->moved);
         rules->shots(&match->context, match->shots, match->shot_count);
+        look_at_flights(match);
         rules->contacts(&match->context, match->contacts, match->contact_count);
         rules->update(&match->context);
     }

@@ -535,10 +535,16 @@ void views_count_shot(struct match *match, uint16_t slot, const struct rules_sho
     for (uint32_t i = 0; i < 2; i++) {
         both[i]->shots++;
         both[i]->unknown_origins += !origin_known;
-        for (uint32_t p = 0; p < shot->pellet_count; p++) {
-            both[i]->unseen += shot->pellets[p].unseen;
-        }
     }
+    for (uint32_t p = 0; p < shot->pellet_count; p++) {
+        views_count_unseen(match, slot, shot->pellets[p].unseen);
+    }
+}
+
+void views_count_unseen(struct match *match, uint16_t slot, uint32_t count)
+{
+    match->seats[slot].view_counts.unseen += count;
+    match->view_totals.unseen += count;
 }
 
 struct match_view_counts match_view_totals(const struct match *match)

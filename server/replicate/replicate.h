@@ -126,6 +126,9 @@ uint32_t replicate_newest_acked(const struct replicate *replicate, uint16_t clie
 uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint16_t held,
                         struct arb_held *out);
 
+/* The newest snapshot that was sent shows it, or leaves the client what it held of it. */
+bool replicate_shows(const struct replicate *replicate, uint16_t client, struct arb_key key);
+
 const struct replicate_counts *replicate_counts(const struct replicate *replicate, uint16_t client);
 const struct replicate_traffic *replicate_traffic(const struct replicate *replicate);
 /* Counted of all clients that ever were. */

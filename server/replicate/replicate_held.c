@@ -89,3 +89,24 @@ uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint
     bool known = out->count > 0 && out->frames[out->count - 1].id == asked;
     return known ? asked : 0;
 }
+
+bool replicate_shows(const struct replicate *replicate, uint16_t client, struct arb_key key)
+{
+    ARB_ASSERT(client < replicate->config.client_capacity);
+    const struct replicate_state *state = &replicate->clients[client];
+    const struct replicate_sent *sent = &state->sent[state->newest % REPLICATE_RING];
+    if (state->newest == 0 || sent->id != state->newest) {
+        return false;
+    }
+    const struct arb_held_entry *entries = state->entries + sent->first;
+    uint32_t low = 0, high = sent->entity_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (arb_key_order(entries[middle].key) < arb_key_order(key)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < sent->entity_count && arb_key_equal(entries[low].key, key);
+}

@@ -159,6 +159,10 @@ struct rewind_past {
     struct arb_view view;
     const struct rewind_pair *pairs; /* ascending by key, or NULL */
     uint32_t pair_count;
+    /* 0: the pairs are of this view. Else they are of an earlier one, and what was known with that
+     * ends: of a pair of two states with the later one, of everyone else, the unseen too, at this
+     * moment (rewind_flight_held_until). From then on everyone is as of the view's own ticks. */
+    arb_fine pairs_until;
     const struct rewind_mercy *mercy; /* NULL: none */
 };
 

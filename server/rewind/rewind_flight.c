@@ -4,18 +4,31 @@
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_math.h"
 #include "shared/move/arb_move.h"
+#include "shared/view/arb_held.h"
 
 #include <math.h>
 
 enum { MOMENT = ARB_FINE_TICK / 256 };
 
+/* Somebody who is passed, and when. */
+struct passing {
+    struct arb_key key;
+    float fraction; /* of the way */
+};
+
+struct passings {
+    struct passing list[REWIND_HITS_MAX];
+    uint32_t count;
+};
+
 struct flying {
     const struct rewind *rewind;
     const struct rewind_flight *flight;
-    struct rewind_moment moment; /* at flight->from */
+    struct rewind_query query; /* of flight->from */
     bool any;
     float fraction; /* of the way, of the first touch so far */
     struct rewind_meeting *meeting;
+    struct passings unseen, spared;
 };
 
 arb_fine rewind_flight_newest(const struct rewind *rewind, uint32_t before)
@@ -44,6 +57,15 @@ struct arb_view rewind_flight_view(const struct rewind *rewind, arb_fine at)
         view.fraction = (uint16_t)((at - from) / MOMENT);
     }
     return view;
+}
+
+arb_fine rewind_flight_held_until(const struct rewind *rewind, const struct arb_view *view)
+{
+    if (view->from_tick < view->to_tick) {
+        return (arb_fine)view->to_tick * ARB_FINE_TICK;
+    }
+    arb_fine span = (arb_fine)rewind->config.snapshot_interval_ticks * ARB_FINE_TICK;
+    return (arb_view_at(view) / span + 1) * span;
 }
 
 /* ---- who is met ---- */
@@ -121,49 +143,129 @@ static void keep_first(struct flying *flying, const struct rewind_stance *stance
     meeting->point = arb_vec2_mul_add(stance->position, fraction, way);
 }
 
+static void keep_passing(struct passings *passings, struct arb_key key, float fraction)
+{
+    if (passings->count < REWIND_HITS_MAX) {
+        passings->list[passings->count++] = (struct passing){key, fraction};
+    }
+}
+
+/* The first touch of its shapes, if any. */
+static void try_stance(struct flying *flying, const struct rewind_stance *stance, bool unseen)
+{
+    if (is_spared(flying, stance->state)) {
+        return;
+    }
+    const struct rewind_kind *kind = &flying->rewind->kinds[stance->state->kind];
+    struct arb_key key = stance->state->key;
+    struct arb_vec2 way = way_of(flying->rewind, stance, flying->flight->to);
+    struct arb_vec2 delta = arb_vec2_sub(flying->flight->delta, way);
+    struct arb_vec2 direction = facing(flying, stance);
+    float first = 2.0F; /* beyond the way */
+    uint8_t part = 0;
+    for (uint8_t i = 0; i < kind->count; i++) {
+        const struct rewind_shape *shape = &kind->shapes[i];
+        struct arb_vec2 a = arb_vec2_add(stance->position, turned(shape->a, direction));
+        struct arb_vec2 b = arb_vec2_add(stance->position, turned(shape->b, direction));
+        float fraction;
+        if (touch(flying, delta, a, b, shape->radius + flying->flight->radius, &fraction) &&
+            fraction <= 1.0F && fraction < first) {
+            first = fraction;
+            part = shape->part;
+        }
+    }
+    if (first > 1.0F) {
+        return;
+    }
+    if (unseen) {
+        keep_passing(&flying->unseen, key, first);
+    } else if (rewind_query_forgives(&flying->query, key)) {
+        keep_passing(&flying->spared, key, first);
+    } else {
+        keep_first(flying, stance, part, first, way);
+    }
+}
+
 static bool try_candidate(int proxy, uint64_t id, void *context)
 {
     (void)proxy;
     struct flying *flying = context;
     struct rewind_stance stance;
-    if (!rewind_stance_at(flying->rewind, &flying->moment, (uint16_t)id, &stance) ||
-        is_spared(flying, stance.state)) {
-        return true;
-    }
-    const struct rewind_kind *kind = &flying->rewind->kinds[stance.state->kind];
-    struct arb_vec2 way = way_of(flying->rewind, &stance, flying->flight->to);
-    struct arb_vec2 delta = arb_vec2_sub(flying->flight->delta, way);
-    struct arb_vec2 direction = facing(flying, &stance);
-    for (uint8_t i = 0; i < kind->count; i++) {
-        const struct rewind_shape *shape = &kind->shapes[i];
-        struct arb_vec2 a = arb_vec2_add(stance.position, turned(shape->a, direction));
-        struct arb_vec2 b = arb_vec2_add(stance.position, turned(shape->b, direction));
-        float fraction;
-        if (touch(flying, delta, a, b, shape->radius + flying->flight->radius, &fraction) &&
-            fraction <= 1.0F) {
-            keep_first(flying, &stance, shape->part, fraction, way);
-        }
+    bool unseen;
+    if (rewind_query_stance(&flying->query, (uint16_t)id, &stance, &unseen)) {
+        try_stance(flying, &stance, unseen);
     }
     return true;
 }
 
+static void try_older(struct flying *flying)
+{
+    const struct rewind_query *query = &flying->query;
+    for (uint32_t i = 0; query->any_older && i < query->past.pair_count; i++) {
+        struct rewind_stance stance;
+        if (rewind_query_older(query, i, &stance)) {
+            try_stance(flying, &stance, false);
+        }
+    }
+}
+
+/* Those before its end, once each. */
+static void pass(const struct flying *flying, const struct passings *passings,
+                 struct arb_key keys[REWIND_HITS_MAX], uint8_t *count)
+{
+    for (uint32_t i = 0; i < passings->count; i++) {
+        const struct passing *passing = &passings->list[i];
+        bool counts = !flying->any || passing->fraction <= flying->fraction;
+        for (uint8_t k = 0; k < *count; k++) {
+            counts = counts && !arb_key_equal(keys[k], passing->key);
+        }
+        if (counts && *count < REWIND_HITS_MAX) {
+            keys[(*count)++] = passing->key;
+        }
+    }
+}
+
+/* False: that moment is not held. */
+static bool begin(struct flying *flying)
+{
+    const struct rewind_flight *flight = flying->flight;
+    struct rewind_past past = {.view = rewind_flight_view(flying->rewind, flight->from),
+                               .pairs = flight->pairs,
+                               .pair_count = flight->pair_count,
+                               .pairs_until = flight->pairs_until,
+                               .mercy = flight->mercy};
+    if (rewind_frame(flying->rewind, past.view.from_tick) == NULL ||
+        !rewind_query_begin(&flying->query, flying->rewind, &past)) {
+        return false;
+    }
+    /* A moment is finer than a view can say. */
+    flying->query.moment.from = rewind_frame(flying->rewind, past.view.from_tick);
+    flying->query.moment.to = rewind_frame(flying->rewind, past.view.to_tick);
+    flying->query.moment.at = flying->query.at = flight->from;
+    return true;
+}
+
 bool rewind_resolve_flight(const struct rewind *rewind, const struct rewind_flight *flight,
-                           struct rewind_meeting *meeting)
+                           struct rewind_meeting *meeting, struct rewind_passed *passed)
 {
     ARB_ASSERT(flight->from < flight->to);
     ARB_ASSERT(flight->to <= rewind_flight_newest(rewind, 0));
-    struct flying flying = {.rewind = rewind, .flight = flight, .meeting = meeting};
-    struct arb_view view = rewind_flight_view(rewind, flight->from);
-    flying.moment.from = rewind_frame(rewind, view.from_tick);
-    flying.moment.to = rewind_frame(rewind, view.to_tick);
-    flying.moment.at = flight->from;
-    if (flying.moment.from == NULL || !isfinite(flight->origin.x) || !isfinite(flight->origin.y)) {
+    struct flying flying;
+    flying.rewind = rewind;
+    flying.flight = flight;
+    flying.meeting = meeting;
+    flying.any = false;
+    flying.unseen.count = flying.spared.count = 0;
+    if (!isfinite(flight->origin.x) || !isfinite(flight->origin.y) || !begin(&flying)) {
         return false;
     }
     struct arb_vec2 a = flight->origin, b = arb_vec2_add(flight->origin, flight->delta);
     float r = flight->radius;
     b2AABB box = {{fminf(a.x, b.x) - r, fminf(a.y, b.y) - r},
                   {fmaxf(a.x, b.x) + r, fmaxf(a.y, b.y) + r}};
+    try_older(&flying);
     b2DynamicTree_Query(&rewind->tree, box, 1, try_candidate, &flying);
+    pass(&flying, &flying.unseen, passed->unseen, &passed->unseen_count);
+    pass(&flying, &flying.spared, passed->spared, &passed->spared_count);
     return flying.any;
 }

@@ -1,9 +1,12 @@
 /* A projectile among characters that move: the question that rules ask for each piece of its way
  * (spec/lag-compensation.md "More than rays"). Where a ray asks of one moment, this one asks of all
  * moments between two: the circle and the characters go on together, and the first touch counts.
- * Pure, over the same published frames as every other query; characters are where clients draw them
- * that hold every snapshot: on straight lines between two snapshots. Who lost one draws a longer
- * line; that is known only later, and not asked for.
+ * Pure, over the same published frames as every other query.
+ *
+ * While it is caught up, its shooter's pairs say how each character was drawn, as for a ray, until
+ * what the client knew with its view ends. Past that characters are where clients draw them that
+ * hold every snapshot: on straight lines between two snapshots. Who loses one of those draws a
+ * longer line; that is known only later, and not asked for.
  */
 #ifndef REWIND_FLIGHT_H
 #define REWIND_FLIGHT_H
@@ -17,6 +20,18 @@ struct rewind_flight {
     struct arb_vec2 origin, delta; /* m: its centre at `from`, and the way to the one at `to` */
     float radius;                  /* m */
     arb_fine from, to;             /* from < to, within one tick of the published past */
+    /* As in struct rewind_past; NULL: everyone as of the snapshots around `from`. */
+    const struct rewind_pair *pairs; /* ascending by key */
+    uint32_t pair_count;
+    arb_fine pairs_until;             /* rewind_flight_held_until of the view they are of */
+    const struct rewind_mercy *mercy; /* NULL: none */
+};
+
+/* Whom it passes though it touches them, each once however many pieces of its way lead through
+ * them; more than there is room for are not told apart and not counted. */
+struct rewind_passed {
+    struct arb_key unseen[REWIND_HITS_MAX], spared[REWIND_HITS_MAX];
+    uint8_t unseen_count, spared_count;
 };
 
 struct rewind_meeting {
@@ -29,15 +44,19 @@ struct rewind_meeting {
 
 /* The first character that it meets; of those met at one moment the lowest key. Static geometry is
  * the caller's business: it does not move. Parts are taken as turned as in the middle of the way.
- */
+ * Those that are passed before it are added to *passed. */
 bool rewind_resolve_flight(const struct rewind *rewind, const struct rewind_flight *flight,
-                           struct rewind_meeting *meeting);
+                           struct rewind_meeting *meeting, struct rewind_passed *passed);
 
 /* Up to when the drawn world is known: the tick of the newest snapshot; `before` 1: as it was known
  * a tick earlier. */
 arb_fine rewind_flight_newest(const struct rewind *rewind, uint32_t before);
 /* From when on it can be asked. */
 arb_fine rewind_flight_oldest(const struct rewind *rewind);
+
+/* Until when a client that held this view knew how it would draw on: the later one of its two
+ * snapshots, or where it had drawn past its newest one, the next that there was to come. */
+arb_fine rewind_flight_held_until(const struct rewind *rewind, const struct arb_view *view);
 
 /* The view of a moment up to rewind_flight_newest, between the two snapshots around it. */
 struct arb_view rewind_flight_view(const struct rewind *rewind, arb_fine at);

@@ -108,6 +108,10 @@ bool rewind_query_begin(struct rewind_query *query, const struct rewind *rewind,
 bool rewind_query_stance(const struct rewind_query *query, uint16_t id,
                          struct rewind_stance *stance, bool *unseen);
 
+/* That character, wherever the tree has it. False: not there, or the client did not hold it. */
+bool rewind_query_key(const struct rewind_query *query, struct arb_key key,
+                      struct rewind_stance *stance);
+
 /* Pair `index` when the tree does not cover it. */
 bool rewind_query_older(const struct rewind_query *query, uint32_t index,
                         struct rewind_stance *stance);

@@ -39,14 +39,25 @@ static const struct rewind_pair *find_pair(const struct rewind_past *past, uint1
     return found ? &past->pairs[low] : NULL;
 }
 
+/* A client that held two states around its view drew a line from one to the other, whatever came
+ * in between later; of the others it learned with the next snapshot. */
+static bool is_over(const struct rewind_query *query, const struct rewind_pair *pair)
+{
+    arb_fine until = query->past.pairs_until;
+    if (until != 0 && pair != NULL && pair->to_tick > pair->from_tick) {
+        until = (arb_fine)pair->to_tick * ARB_FINE_TICK;
+    }
+    return until != 0 && query->at >= until;
+}
+
 bool rewind_query_stance(const struct rewind_query *query, uint16_t id,
                          struct rewind_stance *stance, bool *unseen)
 {
     *unseen = false;
-    if (query->past.pairs == NULL) {
+    const struct rewind_pair *pair = query->past.pairs == NULL ? NULL : find_pair(&query->past, id);
+    if (query->past.pairs == NULL || is_over(query, pair)) {
         return rewind_stance_at(query->rewind, &query->moment, id, stance);
     }
-    const struct rewind_pair *pair = find_pair(&query->past, id);
     if (pair != NULL && pair->from_tick < query->sure) {
         return false;
     }
@@ -58,11 +69,25 @@ bool rewind_query_stance(const struct rewind_query *query, uint16_t id,
            (pair == NULL || !arb_key_equal(pair->key, stance->state->key));
 }
 
+bool rewind_query_key(const struct rewind_query *query, struct arb_key key,
+                      struct rewind_stance *stance)
+{
+    if (key.id >= query->rewind->config.entity_capacity) {
+        return false;
+    }
+    const struct rewind_pair *pair =
+        query->past.pairs == NULL ? NULL : find_pair(&query->past, key.id);
+    bool there = query->past.pairs == NULL || is_over(query, pair)
+                     ? rewind_stance_at(query->rewind, &query->moment, key.id, stance)
+                     : pair != NULL && rewind_stance_of(query->rewind, pair, query->at, stance);
+    return there && arb_key_equal(stance->state->key, key);
+}
+
 bool rewind_query_older(const struct rewind_query *query, uint32_t index,
                         struct rewind_stance *stance)
 {
     const struct rewind_pair *pair = &query->past.pairs[index];
-    return pair->from_tick < query->sure &&
+    return pair->from_tick < query->sure && !is_over(query, pair) &&
            rewind_stance_of(query->rewind, pair, query->at, stance);
 }
 
@@ -132,16 +157,8 @@ void rewind_places(const struct rewind *rewind, const struct rewind_past *past,
     bool any = rewind_query_begin(&query, rewind, past);
     for (uint32_t i = 0; i < count; i++) {
         struct rewind_stance stance;
-        const struct rewind_pair *pair =
-            any && past->pairs != NULL ? find_pair(past, keys[i].id) : NULL;
         out[i] = (struct rewind_place){0};
-        if (!any || keys[i].id >= rewind->config.entity_capacity) {
-            continue;
-        }
-        bool found = past->pairs == NULL
-                         ? rewind_stance_at(rewind, &query.moment, keys[i].id, &stance)
-                         : pair != NULL && rewind_stance_of(rewind, pair, query.at, &stance);
-        if (found && arb_key_equal(stance.state->key, keys[i])) {
+        if (any && rewind_query_key(&query, keys[i], &stance)) {
             out[i] = (struct rewind_place){true, stance.position,
                                            rewind_stance_heading(rewind, &stance)};
         }

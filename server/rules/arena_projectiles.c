@@ -6,6 +6,10 @@
  * past, moment by moment, to what is published; from then on it keeps up with what is published. A
  * shot that is older than the cap leaves at the cap.
  *
+ * The past through which it is caught up is the one that its shooter's rays meet: the states that
+ * the client held, cover and abilities that win over a late shot. From the present on it is seen
+ * coming like any other, and meets whoever is there.
+ *
  * What it meets is asked of the rewind module, which draws characters between snapshots as clients
  * do; so it moves from snapshot to snapshot, and what happened in between is known with the later
  * one. In stage 7, after the rays of the tick: by slot of the shooter, then in the order of launch.
@@ -131,6 +135,18 @@ static struct world_entity *launch(struct rules_context *context, const struct r
     return entity;
 }
 
+/* One on its way in this tick. */
+struct flying {
+    struct rules_context *context;
+    struct world_entity *entity;
+    struct arb_path path;
+    const struct rewind_ray *seen; /* of the shot that it leaves with; NULL: it is under way */
+    arb_fine seen_until;           /* what its shooter's client knew ends */
+    arb_fine present;              /* and here the past does */
+    int32_t told;                  /* index in context->flights; -1: none */
+    struct rewind_passed passed;
+};
+
 /* ---- its end ---- */
 
 struct ending {
@@ -141,6 +157,29 @@ struct ending {
     uint8_t part;
 };
 
+static bool is_rewound(const struct flying *flying, arb_fine at)
+{
+    return flying->seen != NULL && at < flying->present;
+}
+
+static void tell_landing(const struct flying *flying, const struct ending *ending, bool blast,
+                         const struct arena_blow *blow)
+{
+    rules_landed(flying->context, &(struct rules_landing){
+                                      .slot = flying->entity->owner,
+                                      .flight = flying->told,
+                                      .rewound = is_rewound(flying, ending->at),
+                                      .blast = blast,
+                                      .part = blow->part,
+                                      .victim = blow->victim,
+                                      .at = ending->at,
+                                      .origin = blast ? ending->point : flying->path.origin,
+                                      .centre = ending->point,
+                                      .point = blow->point,
+                                  });
+}
+
+/* To those who see the projectile or its victim: where it ended is where both are. */
 static void emit_impact(struct rules_context *context, const struct world_entity *entity,
                         const struct ending *ending)
 {
@@ -154,7 +193,8 @@ static void emit_impact(struct rules_context *context, const struct world_entity
         .x = arena_within_world(ending->point.x),
         .y = arena_within_world(ending->point.y),
     };
-    rules_emit(context, ARB_NO_SLOT, ARB_NO_SLOT, &event);
+    rules_emit_about(context, entity->owner, world_key(context->world, entity), ending->victim,
+                     &event);
 }
 
 /* Less with the distance, nothing at the rim. */
@@ -171,23 +211,44 @@ static bool is_shielded(const struct rules_context *context, struct arb_vec2 fro
     return arb_geometry_ray(context->geometry, from, arb_vec2_sub(to, from), &fraction);
 }
 
-/* Those who stood there at that moment, but the one that was hit and its shooter; by slot. */
-static void blast(struct rules_context *context, const struct world_entity *entity,
-                  const struct ending *ending)
+/* Whose middle is hidden from a blast is asked from there, not from the muzzle: it reaches around
+ * corners. */
+static struct rewind_past past_of_blast(const struct flying *flying, const struct ending *ending,
+                                        struct rewind_mercy *mercy)
 {
-    struct world *world = context->world;
-    const struct arena_params *params = arena_params(context);
-    const struct arena_weapon *weapon = &params->weapons[weapon_of(entity)];
+    const struct rules_context *context = flying->context;
+    const struct world_entity *entity = flying->entity;
     struct rewind_past past = {
-        .shooter = world->players[entity->owner].controlled,
+        .shooter = context->world->players[entity->owner].controlled,
         .shooter_team = entity->team,
-        .team_filter = !params->team_damage,
+        .team_filter = !arena_params(context)->team_damage,
         .view = rewind_flight_view(context->rewind, ending->at),
     };
+    if (flying->seen != NULL) {
+        past.pairs = flying->seen->pairs;
+        past.pair_count = flying->seen->pair_count;
+        past.pairs_until = flying->seen_until;
+    }
+    if (is_rewound(flying, ending->at) && flying->seen->mercy != NULL) {
+        *mercy = *flying->seen->mercy;
+        mercy->origin = ending->point;
+        past.mercy = mercy;
+    }
+    return past;
+}
+
+/* Those who stood there at that moment, but the one that was hit and its shooter; by slot. */
+static void blast(struct flying *flying, const struct ending *ending)
+{
+    struct rules_context *context = flying->context;
+    struct world *world = context->world;
+    const struct arena_weapon *weapon = &arena_params(context)->weapons[weapon_of(flying->entity)];
+    struct rewind_mercy mercy;
+    struct rewind_past past = past_of_blast(flying, ending, &mercy);
     struct rewind_area area = {ending->point, ending->point, weapon->blast_m};
     struct rewind_touch near;
     rewind_overlap(context->rewind, &past, &area, 1, &near);
-    uint16_t owner = entity->owner;
+    uint16_t owner = flying->entity->owner;
     for (uint32_t from = 0;;) {
         const struct rewind_hit *next = NULL;
         uint32_t next_slot = UINT32_MAX;
@@ -206,49 +267,57 @@ static void blast(struct rules_context *context, const struct world_entity *enti
             !is_shielded(context, ending->point, next->point)) {
             struct arena_blow blow = {next->victim, blast_damage(weapon, next->distance),
                                       next->part, next->point};
+            tell_landing(flying, ending, true, &blow);
             arena_strike(context, owner, &blow);
         }
     }
 }
 
-static void end_flight(struct rules_context *context, struct world_entity *entity,
-                       const struct ending *ending)
+static void end_flight(struct flying *flying, const struct ending *ending)
 {
+    struct rules_context *context = flying->context;
     const struct arena_params *params = arena_params(context);
-    const struct arena_weapon *weapon = &params->weapons[weapon_of(entity)];
+    const struct arena_weapon *weapon = &params->weapons[weapon_of(flying->entity)];
     if (!arb_key_is_none(ending->victim)) {
-        struct arb_path path = path_of(context, entity);
-        float way = arb_vec2_distance(path.origin, ending->point);
+        float way = arb_vec2_distance(flying->path.origin, ending->point);
         struct arena_blow blow = {ending->victim,
                                   arena_damage(params, weapon, way, ending->part, 0), ending->part,
                                   ending->touch};
-        emit_impact(context, entity, ending);
-        arena_strike(context, entity->owner, &blow);
+        emit_impact(context, flying->entity, ending);
+        tell_landing(flying, ending, false, &blow);
+        arena_strike(context, flying->entity->owner, &blow);
     }
     if (weapon->blast_m > 0.0F && weapon->blast_damage > 0) {
-        blast(context, entity, ending);
+        blast(flying, ending);
     }
-    world_remove(context->world, world_key(context->world, entity));
+    world_remove(context->world, world_key(context->world, flying->entity));
 }
 
 /* ---- the way ---- */
 
 /* From one moment to another of the same tick; true: it met somebody. */
-static bool fly_step(struct rules_context *context, const struct world_entity *entity,
-                     const struct arb_path *path, arb_fine from, arb_fine to, struct ending *ending)
+static bool fly_step(struct flying *flying, arb_fine from, arb_fine to, struct ending *ending)
 {
+    const struct rules_context *context = flying->context;
+    const struct world_entity *entity = flying->entity;
     struct rewind_flight flight = {
         .owner = entity->owner,
         .team = entity->team,
         .team_filter = !arena_params(context)->team_damage,
-        .origin = arb_path_at(path, context->tick_rate, from),
+        .origin = arb_path_at(&flying->path, context->tick_rate, from),
         .radius = entity->radius,
         .from = from,
         .to = to,
     };
+    if (flying->seen != NULL) {
+        flight.pairs = flying->seen->pairs;
+        flight.pair_count = flying->seen->pair_count;
+        flight.pairs_until = flying->seen_until;
+        flight.mercy = is_rewound(flying, from) ? flying->seen->mercy : NULL;
+    }
     struct rewind_meeting meeting;
-    flight.delta = arb_vec2_sub(arb_path_at(path, context->tick_rate, to), flight.origin);
-    if (!rewind_resolve_flight(context->rewind, &flight, &meeting)) {
+    flight.delta = arb_vec2_sub(arb_path_at(&flying->path, context->tick_rate, to), flight.origin);
+    if (!rewind_resolve_flight(context->rewind, &flight, &meeting, &flying->passed)) {
         return false;
     }
     *ending =
@@ -256,61 +325,124 @@ static bool fly_step(struct rules_context *context, const struct world_entity *e
     return true;
 }
 
-/* Tick by tick, since characters move on straight lines within one; true: it has ended. */
-static bool fly(struct rules_context *context, struct world_entity *entity, bool is_new)
+/* For whoever looks: what it did in the tick in which it left. */
+static void tell_flight(struct flying *flying, uint32_t shot, uint8_t pellet)
 {
-    struct arb_path path = path_of(context, entity);
+    struct rules_flight *flight = rules_flight_begin(flying->context, shot);
+    if (flight == NULL) {
+        return;
+    }
+    flight->pellet = pellet;
+    flight->path = flying->path;
+    flight->radius = flying->entity->radius;
+    flight->present = flying->present;
+    flying->told = (int32_t)(flight - flying->context->flights->list);
+}
+
+static void tell_way(const struct flying *flying, arb_fine to)
+{
+    if (flying->told < 0) {
+        return;
+    }
+    struct rules_flight *flight = &flying->context->flights->list[flying->told];
+    flight->to = to;
+    flight->unseen = flying->passed.unseen_count;
+    flight->spared = flying->passed.spared_count;
+}
+
+/* Tick by tick, since characters move on straight lines within one; true: it has ended. */
+static bool fly(struct flying *flying)
+{
+    struct rules_context *context = flying->context;
+    struct world_entity *entity = flying->entity;
+    const struct arb_path *path = &flying->path;
     arb_fine end = from_low(context, entity->values[PROJECTILE_END]);
     arb_fine known = rewind_flight_newest(context->rewind, 0);
-    arb_fine from = rewind_flight_newest(context->rewind, 1);
+    arb_fine from = flying->present;
     arb_fine to = end < known ? end : known;
-    struct ending ending = {.at = end, .point = arb_path_at(&path, context->tick_rate, end)};
+    struct ending ending = {.at = end, .point = arb_path_at(path, context->tick_rate, end)};
     bool met = false;
-    from = is_new || from < path.start ? path.start : from;
+    from = flying->seen != NULL || from < path->start ? path->start : from;
     while (from < to && !met) {
         arb_fine tick_end = (from / ARB_FINE_TICK + 1) * ARB_FINE_TICK;
         arb_fine next = tick_end < to ? tick_end : to;
-        met = fly_step(context, entity, &path, from, next, &ending);
+        met = fly_step(flying, from, next, &ending);
         from = next;
     }
-    if (met || end <= known) {
-        end_flight(context, entity, &ending);
+    bool ends = met || end <= known;
+    tell_way(flying, met ? ending.at : ends ? end : from);
+    if (ends) {
+        end_flight(flying, &ending);
         return true;
     }
-    struct arb_vec2 at = arb_path_at(&path, context->tick_rate, from);
+    struct arb_vec2 at = arb_path_at(path, context->tick_rate, from);
     entity->x = entity->previous_x = at.x;
     entity->y = entity->previous_y = at.y;
     return false;
 }
 
-static const struct rules_shot *shot_of(const struct rules_shot *shots, uint32_t count,
-                                        uint16_t slot)
+/* One that is under way; true: it has ended. */
+static bool fly_on(struct rules_context *context, struct arb_key key)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        if (shots[i].slot == slot && shots[i].projectile_count > 0) {
-            return &shots[i];
-        }
-    }
-    return NULL;
+    struct world_entity *entity = world_find(context->world, key);
+    ARB_ASSERT(entity != NULL);
+    struct flying flying = {.context = context,
+                            .entity = entity,
+                            .path = path_of(context, entity),
+                            .present = rewind_flight_newest(context->rewind, 1),
+                            .told = -1};
+    return fly(&flying);
 }
 
-static void fly_all_of(struct rules_context *context, uint16_t slot, const struct rules_shot *shot)
+/* One of the shot leaves; none: it has ended at once, or there was no room for it. */
+static struct arb_key fly_off(struct rules_context *context, const struct rules_shot *shot,
+                              uint32_t index, uint8_t pellet)
+{
+    struct world_entity *entity = launch(context, shot, pellet);
+    if (entity == NULL) {
+        return ARB_KEY_NONE;
+    }
+    struct flying flying = {
+        .context = context,
+        .entity = entity,
+        .path = path_of(context, entity),
+        .seen = &shot->rays[0],
+        .seen_until = rewind_flight_held_until(context->rewind, &shot->rays[0].view),
+        .present = rewind_flight_newest(context->rewind, 1),
+        .told = -1,
+    };
+    tell_flight(&flying, index, pellet);
+    return fly(&flying) ? ARB_KEY_NONE : world_key(context->world, entity);
+}
+
+/* Index of the slot's shot of projectiles; `count`: it has none. */
+static uint32_t shot_of(const struct rules_shot *shots, uint32_t count, uint16_t slot)
+{
+    uint32_t i = 0;
+    while (i < count && (shots[i].slot != slot || shots[i].projectile_count == 0)) {
+        i++;
+    }
+    return i;
+}
+
+static void fly_all_of(struct rules_context *context, uint16_t slot, const struct rules_shot *shots,
+                       uint32_t count)
 {
     uint32_t most = arena_flights_max(arena_params(context));
+    uint32_t shot = shot_of(shots, count, slot);
+    uint8_t leaving = shot < count ? shots[shot].projectile_count : 0;
     struct arb_key *flights = flights_of(context, slot);
     uint32_t kept = 0, old = 0;
     while (old < most && !arb_key_is_none(flights[old])) {
         struct arb_key key = flights[old++];
-        struct world_entity *entity = world_find(context->world, key);
-        ARB_ASSERT(entity != NULL);
-        if (!fly(context, entity, false)) {
+        if (!fly_on(context, key)) {
             flights[kept++] = key;
         }
     }
-    for (uint8_t i = 0; shot != NULL && i < shot->projectile_count && kept < most; i++) {
-        struct world_entity *entity = launch(context, shot, i);
-        if (entity != NULL && !fly(context, entity, true)) {
-            flights[kept++] = world_key(context->world, entity);
+    for (uint8_t i = 0; i < leaving && kept < most; i++) {
+        struct arb_key key = fly_off(context, &shots[shot], shot, i);
+        if (!arb_key_is_none(key)) {
+            flights[kept++] = key;
         }
     }
     for (uint32_t i = kept; i < most; i++) {
@@ -325,7 +457,7 @@ void arena_projectiles(struct rules_context *context, const struct rules_shot *s
         return;
     }
     for (uint16_t slot = 0; slot < context->world->head->player_capacity; slot++) {
-        fly_all_of(context, slot, shot_of(shots, count, slot));
+        fly_all_of(context, slot, shots, count);
     }
 }
 

@@ -18,17 +18,60 @@ const struct rules *rules_find(const char *name)
     return NULL;
 }
 
-void rules_emit(struct rules_context *context, uint16_t to, uint16_t also,
-                const struct arb_event *event)
+static void append(struct rules_context *context, const struct rules_event *event)
 {
     struct rules_events *events = context->events;
-    bool is_hit = event->kind == ARB_EVENT_HIT || event->kind == ARB_EVENT_IMPACT;
+    uint8_t kind = event->event.kind;
+    bool is_hit = kind == ARB_EVENT_HIT || kind == ARB_EVENT_IMPACT;
     uint32_t room = is_hit ? events->capacity / 2 : events->capacity;
     if (events->count >= room) {
         events->dropped++;
         return;
     }
-    events->list[events->count++] = (struct rules_event){to, also, *event};
+    events->list[events->count++] = *event;
+}
+
+void rules_emit(struct rules_context *context, uint16_t to, uint16_t also,
+                const struct arb_event *event)
+{
+    append(context, &(struct rules_event){.to = to, .also = also, .event = *event});
+}
+
+void rules_emit_about(struct rules_context *context, uint16_t to, struct arb_key a,
+                      struct arb_key b, const struct arb_event *event)
+{
+    append(context,
+           &(struct rules_event){.to = to, .also = ARB_NO_SLOT, .about = {a, b}, .event = *event});
+}
+
+void rules_flights_create(struct rules_flights *flights, struct arb_arena *arena, uint32_t players)
+{
+    flights->capacity = players * RULES_PELLETS_MAX;
+    flights->list = arb_arena_take_array(arena, flights->capacity, sizeof flights->list[0]);
+    flights->landing_capacity = rules_events_capacity(players) / 2;
+    flights->landings =
+        arb_arena_take_array(arena, flights->landing_capacity, sizeof flights->landings[0]);
+}
+
+struct rules_flight *rules_flight_begin(struct rules_context *context, uint32_t shot)
+{
+    struct rules_flights *flights = context->flights;
+    if (flights->count == flights->capacity) {
+        return NULL;
+    }
+    struct rules_flight *flight = &flights->list[flights->count++];
+    *flight = (struct rules_flight){.shot = shot};
+    return flight;
+}
+
+void rules_landed(struct rules_context *context, const struct rules_landing *landing)
+{
+    struct rules_flights *flights = context->flights;
+    if (flights->landing_count == flights->landing_capacity) {
+        flights->dropped++;
+        return;
+    }
+    flights->landings[flights->landing_count++] = *landing;
 }
 
 void rules_emit_score(struct rules_context *context, uint16_t slot)

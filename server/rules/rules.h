@@ -13,6 +13,7 @@
 #include "server/world/map.h"
 #include "server/world/world.h"
 #include "shared/move/arb_move.h"
+#include "shared/move/arb_path.h"
 
 enum { RULES_PELLETS_MAX = 16 };
 
@@ -23,18 +24,67 @@ static inline uint32_t rules_events_capacity(uint32_t players)
     return 1024 + 32 * players;
 }
 
+enum { RULES_EVENT_KEYS = 2 };
+
 /* To whom an event goes. */
 struct rules_event {
     uint16_t to;   /* player slot, or ARB_NO_SLOT: everyone */
     uint16_t also; /* a second slot, or ARB_NO_SLOT */
+    /* Not all none: to every player too who was shown one of these, and to spectators, who may look
+     * at everything. */
+    struct arb_key about[RULES_EVENT_KEYS];
     struct arb_event event;
 };
+
+static inline bool rules_event_is_about_some(const struct rules_event *event)
+{
+    bool any = false;
+    for (int i = 0; i < RULES_EVENT_KEYS; i++) {
+        any = any || !arb_key_is_none(event->about[i]);
+    }
+    return any;
+}
 
 struct rules_events {
     struct rules_event *list; /* [capacity] */
     uint32_t capacity;        /* rules_events_capacity */
     uint32_t count;
     uint32_t dropped; /* did not fit */
+};
+
+/* ---- what flies, for whoever counts and looks; no rule reads it ---- */
+
+/* A projectile that left in this tick, and its way through the past, gone at once. */
+struct rules_flight {
+    uint32_t shot; /* index in this tick's shots */
+    uint8_t pellet;
+    struct arb_path path;
+    float radius;            /* m */
+    arb_fine to;             /* how far it went in this tick */
+    arb_fine present;        /* from this moment on it flew as all that were under way did */
+    uint32_t unseen, spared; /* characters that it passed, as in struct rewind_shot */
+};
+
+/* A character at which a projectile ended, or that its blast reached. */
+struct rules_landing {
+    uint16_t slot;  /* of the shooter */
+    int32_t flight; /* index of its flight; -1: it left in an earlier tick */
+    bool rewound;   /* met in the past that its shooter saw, while it was caught up */
+    bool blast;
+    uint8_t part;
+    struct arb_key victim;
+    arb_fine at;
+    struct arb_vec2 origin; /* m, where it came from: its muzzle; of a blast the middle */
+    struct arb_vec2 centre; /* m, of the projectile at that moment */
+    struct arb_vec2 point;  /* m, of the victim */
+};
+
+struct rules_flights {
+    struct rules_flight *list; /* [capacity] room for all that can leave in a tick */
+    uint32_t capacity, count;
+    struct rules_landing *landings; /* [landing_capacity] as many as there is room for hits */
+    uint32_t landing_capacity, landing_count;
+    uint32_t dropped; /* landings that did not fit */
 };
 
 /* What a mode works with; the same for all its functions. */
@@ -49,6 +99,7 @@ struct rules_context {
     uint32_t tick_rate;
     uint32_t catchup_ticks; /* so far back a projectile may leave: lagcomp.projectile_catchup_ms */
     struct rules_events *events;
+    struct rules_flights *flights;
 };
 
 /* One shot that left in stage 4 and was resolved in stage 6. */
@@ -65,6 +116,7 @@ struct rules_shot {
     uint8_t verdict;         /* enum match_view_verdict (server/match/match_views.h) */
     bool late;               /* a press that came after its tick */
     bool repeated;           /* held fire of an input that was missing */
+    bool slow;               /* of a player with a long round trip */
     struct rewind_ray rays[RULES_PELLETS_MAX];
     struct rewind_shot pellets[RULES_PELLETS_MAX];
 };
@@ -147,6 +199,16 @@ const struct rules *rules_find(const char *name);
  * event.tick at commit. */
 void rules_emit(struct rules_context *context, uint16_t to, uint16_t also,
                 const struct arb_event *event);
+
+/* The same to slot `to` and all who were shown one of these two (one may be none). */
+void rules_emit_about(struct rules_context *context, uint16_t to, struct arb_key a,
+                      struct arb_key b, const struct arb_event *event);
+
+void rules_flights_create(struct rules_flights *flights, struct arb_arena *arena, uint32_t players);
+/* Tells of a projectile that leaves; NULL: it is not looked at. */
+struct rules_flight *rules_flight_begin(struct rules_context *context, uint32_t shot);
+/* Appends, or counts it as dropped. */
+void rules_landed(struct rules_context *context, const struct rules_landing *landing);
 
 /* Emits SCORE for the player's line. */
 void rules_emit_score(struct rules_context *context, uint16_t slot);

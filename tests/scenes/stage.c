@@ -26,6 +26,7 @@ void stage_open(struct stage *stage, const char *mode, const char *const *sets, 
     stage->events.capacity = rules_events_capacity(players);
     stage->events.list =
         arb_arena_take_array(&stage->arena, stage->events.capacity, sizeof(struct rules_event));
+    rules_flights_create(&stage->flights, &stage->arena, players);
 }
 
 void stage_add_spawn(struct stage *stage, float x, float y, int32_t team)
@@ -135,6 +136,7 @@ void stage_start(struct stage *stage)
         .catchup_ticks =
             arb_ms_to_ticks((uint32_t)stage->config.match.lagcomp.projectile_catchup_ms, tick_rate),
         .events = &stage->events,
+        .flights = &stage->flights,
     };
     for (uint16_t slot = 0; slot < stage->players; slot++) {
         struct world_player *player = &stage->world.players[slot];
@@ -164,6 +166,7 @@ void stage_tick(struct stage *stage, const struct rules_shot *shots, uint32_t sh
 {
     const struct rules *rules = stage->rules;
     stage->events.count = 0;
+    stage->flights.count = stage->flights.landing_count = 0;
     for (uint16_t slot = 0; slot < stage->players; slot++) {
         stage->moved[slot].stepped = stage_character(stage, slot) != NULL;
     }

@@ -18,6 +18,7 @@ struct stage {
     struct rewind *rewind; /* of modes that shoot: published at the end of each tick */
     struct arb_move_params move;
     struct rules_events events;                  /* of the last tick */
+    struct rules_flights flights;                /* the same */
     struct rules_moved moved[STAGE_PLAYERS_MAX]; /* for the next tick; stepped where there is a
                                                     character, the rest as the test says */
     struct rules_context context;

@@ -127,10 +127,15 @@ static inline void probe_moved(struct rules_context *context, const struct rules
 static struct rules_shot shots_seen[8];
 static uint32_t shots_count;
 
+/* What else a test's mode does in stage 7. */
+static void (*probe_hook)(struct rules_context *context);
+
 static inline void probe_shots(struct rules_context *context, const struct rules_shot *shots,
                                uint32_t count)
 {
-    (void)context;
+    if (probe_hook != NULL) {
+        probe_hook(context);
+    }
     shots_count = count;
     for (uint32_t i = 0; i < count; i++) {
         shots_seen[i] = shots[i];
@@ -307,6 +312,7 @@ static inline void defaults(void)
     spawn_gap = 2.0F;
     shot_range = 0.0F;
     evading_slot = ARB_NO_SLOT;
+    probe_hook = NULL;
 }
 
 static inline void open_match(void)

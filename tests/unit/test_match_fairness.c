@@ -163,11 +163,11 @@ Test(match_fairness, a_victim_counts_once_for_a_shot_whatever_the_pellets)
     shot.rays[1] = shot.rays[2] = shot.rays[0];
     shot.pellets[1] = shot.pellets[2] = shot.pellets[0];
     shot.pellets[2].hits[0].victim = player(SHOOTER)->controlled;
-    fairness_count(match, &shot, false);
+    fairness_count(match, &shot);
     cr_expect_eq(match_fairness(match)->rewound_shots.count, 2);
     cr_expect_eq(match_fairness(match)->rewound_hits.count, 3, "one of before, two of now");
     shot.pellet_count = 0;
-    fairness_count(match, &shot, false);
+    fairness_count(match, &shot);
     cr_expect_eq(match_fairness(match)->rewound_shots.count, 2, "no ray, no shot of these figures");
 }
 

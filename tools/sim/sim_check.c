@@ -192,6 +192,15 @@ static void on_shots(void *owner, const struct rules_shot *shots, uint32_t count
     ops_trace_drain(checks->sim->trace);
 }
 
+static void on_flown(void *owner, const struct rules_shot *shots,
+                     const struct rules_flights *flights)
+{
+    struct sim_checks *checks = owner;
+    if (checks->sim->trace == NULL) return;
+    loop_trace_flown(checks->sim->trace, checks->sim->match, shots, flights);
+    ops_trace_drain(checks->sim->trace);
+}
+
 static void on_snapshot(void *owner, const struct match_sight *sight)
 {
     struct sim_checks *checks = owner;
@@ -211,6 +220,7 @@ void sim_checks_begin(struct sim *sim)
                                                        .command = on_command,
                                                        .input = on_input,
                                                        .shots = on_shots,
+                                                       .flown = on_flown,
                                                        .snapshot = on_snapshot});
 }
 
