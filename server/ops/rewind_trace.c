@@ -85,6 +85,44 @@ static void print_ray(struct ops_text *text, const struct match_shot_ray *ray)
     ops_text_print(text, "]}");
 }
 
+/* Moments are integers, so that nothing of a large tick is rounded. */
+static void print_flight(struct ops_text *text, const struct match_shot_flight *flight)
+{
+    ops_text_print(text, "{\"pellet\":%u", (unsigned)flight->pellet);
+    print_float(text, ",\"radius\":", flight->radius);
+    print_point(text, ",\"origin\":", flight->origin);
+    print_point(text, ",\"velocity\":", flight->velocity);
+    ops_text_print(text, ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"present\":%" PRIu64 "}",
+                   flight->from, flight->to, flight->present);
+}
+
+static void print_landing(struct ops_text *text, const struct match_shot_landing *landing)
+{
+    ops_text_print(text, "{\"flight\":%u", (unsigned)landing->flight);
+    print_key(text, ",\"key\":", landing->victim);
+    ops_text_print(text, ",\"part\":%u,\"blast\":%s,\"rewound\":%s,\"at\":%" PRIu64,
+                   (unsigned)landing->part, landing->blast ? "true" : "false",
+                   landing->rewound ? "true" : "false", landing->at);
+    print_point(text, ",\"centre\":", landing->centre);
+    print_point(text, ",\"point\":", landing->point);
+    ops_text_print(text, "}");
+}
+
+static void print_flights(struct ops_text *text, const struct match_shot *shot)
+{
+    ops_text_print(text, ",\"flights\":[");
+    for (uint8_t i = 0; i < shot->flight_count; i++) {
+        ops_text_print(text, i == 0 ? "" : ",");
+        print_flight(text, &shot->flights[i]);
+    }
+    ops_text_print(text, "],\"landings\":[");
+    for (uint8_t i = 0; i < shot->landing_count; i++) {
+        ops_text_print(text, i == 0 ? "" : ",");
+        print_landing(text, &shot->landings[i]);
+    }
+    ops_text_print(text, "],\"landings_left_out\":%u", shot->landings_left_out);
+}
+
 static void print_outline(struct ops_text *text, const char *name,
                           const struct match_shot_outline *outline)
 {
@@ -140,7 +178,9 @@ static void print_shot(struct ops_text *text, uint64_t index, const struct match
         ops_text_print(text, i == 0 ? "" : ",");
         print_ray(text, &shot->rays[i]);
     }
-    ops_text_print(text, "],\"candidates\":[");
+    ops_text_print(text, "]");
+    print_flights(text, shot);
+    ops_text_print(text, ",\"candidates\":[");
     for (uint8_t i = 0; i < shot->candidate_count; i++) {
         ops_text_print(text, i == 0 ? "" : ",");
         print_candidate(text, &shot->candidates[i]);
@@ -172,7 +212,7 @@ static void write_head(struct ops_trace *trace, const struct ops_trace_head *hea
 {
     struct ops_text text;
     ops_text_begin(&text, trace->line, LINE_BYTES);
-    ops_text_print(&text, "{\"trace\":\"arbiter rewind\",\"version\":1,\"match_id\":\"");
+    ops_text_print(&text, "{\"trace\":\"arbiter rewind\",\"version\":2,\"match_id\":\"");
     for (size_t i = 0; i < 16; i++) {
         ops_text_print(&text, "%02x", (unsigned)head->match_id[i]);
     }

@@ -23,7 +23,7 @@ def outline(x, y, head=False):
     return {"centre": [x, y], "shapes": shapes}
 
 
-HEAD = {"trace": "arbiter rewind", "version": 1, "match_id": "00" * 16, "mode": "arena", "map": "m.tmj",
+HEAD = {"trace": "arbiter rewind", "version": 2, "match_id": "00" * 16, "mode": "arena", "map": "m.tmj",
         "tick_rate": 60, "max_rewind_ms": 500, "bounds": [[-50, -50], [50, 50]],
         "shapes": [{"type": "circle", "points": [[4, 2]], "radius": 1},
                    {"type": "polygon", "points": [[6, -3], [7, -3], [7, -2], [6, -2]], "radius": 0},
@@ -39,12 +39,24 @@ SHOT = {"shot": 0, "tick": 1001, "newest": 1000, "slot": 2, "name": "a<b>&\u0007
         "candidates": [{"key": [3, 1], "slot": 5, "cover_ms": 50, "spared": False, "present": outline(12, 0, True),
                         "rewound": outline(10, 0, True)},
                        {"key": [4, 2], "slot": 7, "cover_ms": 0, "spared": False, "present": outline(8, 1), "rewound": None}],
-        "left_out": 0}
+        "flights": [], "landings": [], "landings_left_out": 0, "left_out": 0}
+
+# Two projectiles leave along +x at 30 m/s, half a metre a tick, 19.5 ticks before the present; one ends at 5 after 18
+# ticks, where its blast reaches 7; the other goes on.
+LAUNCH = {**SHOT, "rays": [],
+          "flights": [{"pellet": 0, "radius": 0.25, "origin": [0, 0], "velocity": [30, 0], "from": 980 * 256 + 128,
+                       "to": 998 * 256 + 128, "present": 999 * 256},
+                      {"pellet": 1, "radius": 0.25, "origin": [0, 0], "velocity": [0, 30], "from": 980 * 256 + 128,
+                       "to": 1000 * 256, "present": 999 * 256}],
+          "landings": [{"flight": 0, "key": [3, 1], "part": 0, "blast": False, "rewound": True, "at": 998 * 256 + 128,
+                        "centre": [9, 0], "point": [10, 0]},
+                       {"flight": 0, "key": [4, 2], "part": 0, "blast": True, "rewound": True, "at": 998 * 256 + 128,
+                        "centre": [9, 0], "point": [8, 1]}]}
 
 
-def changed(path, value):
+def changed(path, value, of=None):
     """SHOT with one value changed, or taken away by `...`."""
-    shot = copy.deepcopy(SHOT)
+    shot = copy.deepcopy(of or SHOT)
     at = shot
     for step in path[:-1]:
         at = at[step]
@@ -84,9 +96,43 @@ class Replay(daemon.Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = done.stdout.splitlines()
         self.assertEqual(len(lines), 3)
-        self.assertEqual(lines[1].split(), ["0", "1001", "2", "981.000", "316.7", "too_old", "5@9.50m(cover", "50ms)",
+        self.assertEqual(lines[0].split()[:5], ["shot", "tick", "player", "weapon", "view"])
+        self.assertEqual(lines[1].split(), ["0", "1001", "2", "1", "981.000", "316.7", "too_old", "5@9.50m(cover", "50ms)",
                                             "a<b>&?"])
-        self.assertEqual(lines[2].split()[5:7], ["honoured", "-"])
+        self.assertEqual(lines[2].split()[6:8], ["honoured", "-"])
+
+    def test_projectiles_in_the_list(self):
+        done = replay("shots", self.write(HEAD, LAUNCH))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.splitlines()[1].split()[6:],
+                         ["too_old", "5@9.00m(cover", "50ms)", "7@9.00m(blast)", "a<b>&?"])
+
+    def test_picture_of_projectiles(self):
+        root = self.picture(LAUNCH)
+        present = self.group(root, "present").find(f"{SVG}circle")
+        scale = float(present.get("r")) / 0.5
+        ways = self.group(root, "flight").findall(f"{SVG}line")
+        self.assertEqual((len(ways), self.group(root, "flight").get("stroke")), (2, "#ffffff"))
+        self.assertAlmostEqual(float(ways[0].get("x2")) - float(ways[0].get("x1")), 9 * scale, delta=0.2)
+        self.assertAlmostEqual(float(ways[1].get("y1")) - float(ways[1].get("y2")), 9.75 * scale, delta=0.2)
+        # A dot for the end of each tick on the way, and the projectile where its way ends.
+        dots = self.group(root, "step").findall(f"{SVG}circle")
+        steps = [dot for dot in dots if dot.get("r") == "2.00"]
+        self.assertEqual((len(steps), len(dots)), (18 + 19, 18 + 19 + 2))
+        self.assertAlmostEqual(float(steps[0].get("cx")) - float(ways[0].get("x1")), 0.25 * scale, delta=0.2)
+        self.assertAlmostEqual(float(steps[1].get("cx")) - float(steps[0].get("cx")), 0.5 * scale, delta=0.2)
+        hits = self.group(root, "hit").findall(f"{SVG}circle")
+        self.assertEqual(len(hits), 2)
+        self.assertEqual((hits[0].get("cx"), hits[0].get("cy")), (ways[0].get("x2"), ways[0].get("y2")))
+        self.assertAlmostEqual(float(hits[0].get("cy")) - float(hits[1].get("cy")), scale, delta=0.2)
+
+    def test_legend_of_projectiles(self):
+        texts = [text.text for text in self.group(self.picture(LAUNCH), "legend")]
+        self.assertEqual(texts[4:7], [
+            "2 projectiles of 30.0 m/s left at 980.500, caught up over 300.0 ms at once; a dot for each tick",
+            "hit player 5 (entity 3.1), part 0, 9.00 m away: moved 2.000 m since it was seen, behind cover for 50 ms",
+            "hit by the blast: player 7 (entity 4.2), part 0, 9.00 m away: moved 0.000 m since it was seen, behind "
+            "cover for 0 ms"])
 
     def test_picture_of_a_hit(self):
         root = self.picture(SHOT)
@@ -152,9 +198,15 @@ class Replay(daemon.Case):
             (("rays",), {}, ":2: rays: not an array of 0 to 64 items"),
             (("tick",), ..., ":2: tick is missing"),
             (("candidates", 0, "spared"), 0, ":2: candidates[0].spared: not a boolean"),
+            (("flights",), ..., ":2: flights is missing"),
+            (("flights", 0, "to"), 3, ":2: flights[0]: ends before it begins, or long after"),
+            (("flights", 1, "to"), 1 << 40, ":2: flights[1]: ends before it begins, or long after"),
+            (("flights", 0, "radius"), -1, ":2: flights[0].radius: is negative"),
+            (("landings", 1, "flight"), 2, ":2: landings[1].flight: not one of the flights"),
+            (("landings", 0, "blast"), 1, ":2: landings[0].blast: not a boolean"),
         ]
         for path, value, text in cases:
-            file = self.write(HEAD, changed(path, value))
+            file = self.write(HEAD, changed(path, value, LAUNCH if path[0] in ("flights", "landings") else SHOT))
             self.check_fails(65, text, "shots", file)
             self.check_fails(65, text, "shot", file, 0)
 
@@ -164,7 +216,8 @@ class Replay(daemon.Case):
         self.check_fails(65, "not a file of debug.rewind_trace", "shots", self.write("{}"))
         self.check_fails(65, "not a file of debug.rewind_trace", "shots", self.write("[1]"))
         self.check_fails(65, "version: not a version that this program reads", "shots",
-                         self.write({**HEAD, "version": 2}))
+                         self.write({**HEAD, "version": 1}))
+        self.check_fails(65, "tick_rate: not a tick rate", "shots", self.write({**HEAD, "tick_rate": 0}))
         self.check_fails(65, "shots.jsonl:2:1: ", "shots", self.write(HEAD, "nonsense"))
         self.check_fails(65, "shots.jsonl:2:", "shots", self.write(HEAD, "[" * 1000))
         self.check_fails(65, "shapes[1].points", "shots",
@@ -228,6 +281,32 @@ class Replay(daemon.Case):
                           "debug.rewind_trace=/nowhere/trace")
         self.assertEqual(done.returncode, 74)
         self.assertIn("debug.rewind_trace: /nowhere/trace: cannot write it", done.stderr)
+
+    def test_launches_are_traced_with_their_way_and_their_hits(self):
+        path = self.folder / "launches"
+        weapon = {"kind": "projectile", "start": True, "automatic": True, "interval_ms": 200, "projectile_speed": 25,
+                  "projectile_radius_m": 0.4, "blast_m": 2, "blast_damage": 30}
+        weapons = [{"name": name, **weapon} for name in ("a", "b", "c", "d")]
+        subprocess.run([daemon.program("arbiter-sim"), "--config", daemon.ARENA, "--clients", "6", "--profile", "average",
+                        "--seed", "5", "--ticks", "3600", "--set", "match.map=maps/arena_duel.tmj", "--set",
+                        f"arena.weapons={json.dumps(weapons)}", "--set", f"debug.rewind_trace={path}"],
+                       capture_output=True, timeout=120, check=True, env=daemon.clean_environment())
+        shots = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()][1:]
+        self.assertGreater(len(shots), 100)
+        self.assertTrue(all(len(shot["flights"]) == 1 and shot["rays"] == [] for shot in shots))
+        landed = [shot for shot in shots if shot["landings"]]
+        self.assertGreater(len(landed), 3)
+        for shot in shots:
+            flight = shot["flights"][0]
+            self.assertLessEqual(flight["from"], flight["to"])
+            self.assertLessEqual(flight["to"], shot["newest"] * 256)
+            self.assertAlmostEqual(shot["rewound_ms"], (shot["newest"] * 256 - flight["from"]) / 256 / 60 * 1000, delta=0.1)
+            known = [candidate["key"] for candidate in shot["candidates"]]
+            self.assertTrue(all(landing["key"] in known for landing in shot["landings"]))
+            self.assertTrue(all(landing["rewound"] == (landing["at"] < flight["present"]) for landing in shot["landings"]))
+        self.assertEqual(replay("shots", path).stdout.count("@"), sum(len(shot["landings"]) for shot in shots))
+        root = xml.etree.ElementTree.fromstring(replay("shot", path, landed[0]["shot"]).stdout)
+        self.assertEqual(len(self.group(root, "hit")), len(landed[0]["landings"]))
 
     def test_the_simulator_writes_the_same_for_the_same_seed(self):
         texts = []

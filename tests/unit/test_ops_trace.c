@@ -76,6 +76,9 @@ static void put_full(struct ops_trace *trace)
                                 .sequence = UINT32_MAX,
                                 .verdict = "honoured",
                                 .ray_count = MATCH_SHOT_RAYS,
+                                .flight_count = MATCH_SHOT_RAYS,
+                                .landing_count = MATCH_SHOT_LANDINGS,
+                                .landings_left_out = UINT32_MAX,
                                 .candidate_count = MATCH_SHOT_CANDIDATES};
     memset(shot->name, '\x01', sizeof shot->name - 1);
     for (int i = 0; i < MATCH_SHOT_RAYS; i++) {
@@ -87,6 +90,17 @@ static void put_full(struct ops_trace *trace)
             ray->hits[h] = (struct match_shot_hit){
                 {UINT16_MAX, UINT16_MAX}, UINT8_MAX, longest, outline.centre};
         }
+    }
+    for (int i = 0; i < MATCH_SHOT_RAYS; i++) {
+        shot->flights[i] = (struct match_shot_flight){
+            UINT8_MAX, longest, outline.centre, outline.centre, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+        };
+    }
+    for (int i = 0; i < MATCH_SHOT_LANDINGS; i++) {
+        shot->landings[i] = (struct match_shot_landing){
+            UINT8_MAX,  {UINT16_MAX, UINT16_MAX}, UINT8_MAX,      false, false,
+            UINT64_MAX, outline.centre,           outline.centre,
+        };
     }
     for (int i = 0; i < MATCH_SHOT_CANDIDATES; i++) {
         shot->candidates[i] = (struct match_shot_candidate){
@@ -109,7 +123,7 @@ Test(ops_trace, the_first_line_is_the_match_and_its_map)
     FILE *file = fopen(path, "r");
     char *line = next_line(file);
     cr_assert_str_eq(line,
-                     "{\"trace\":\"arbiter rewind\",\"version\":1,\"match_id\":"
+                     "{\"trace\":\"arbiter rewind\",\"version\":2,\"match_id\":"
                      "\"ab000000000000000000000000000000\",\"mode\":\"arena\",\"map\":\"a\\\"b\","
                      "\"tick_rate\":60,\"max_rewind_ms\":500,\"bounds\":[[-50,-40],[50,40]],"
                      "\"shapes\":[{\"type\":\"circle\",\"points\":[[1,2]],\"radius\":2},"
@@ -147,7 +161,10 @@ Test(ops_trace, every_shot_fits_a_line_of_json)
                  MATCH_SHOT_CANDIDATES);
     cr_assert_eq((float)cJSON_GetObjectItem(rays->child, "reach")->valuedouble, -1.23456789e-38F,
                  "floats come back as they were");
+    cr_assert_eq(cJSON_GetArraySize(cJSON_GetObjectItem(root, "flights")), MATCH_SHOT_RAYS);
+    cr_assert_eq(cJSON_GetArraySize(cJSON_GetObjectItem(root, "landings")), MATCH_SHOT_LANDINGS);
     cJSON_Delete(root);
+    cr_assert_not_null(strstr(line, "\"to\":18446744073709551615,"), "no moment is rounded");
     free(line);
     fclose(file);
 }

@@ -5,6 +5,7 @@
 #include "shared/base/arb_mem.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ static const char usage[] =
     "       arbiter-replay shot FILE INDEX [-o PICTURE]\n"
     "  shots   lists the shots of a file of debug.rewind_trace, one a line\n"
     "  shot    draws one of them as SVG, to the standard output or to PICTURE: blue now, red as\n"
-    "          the shooter saw it, white the ray, yellow the hit, grey the map\n"
+    "          the shooter saw it, white the ray or the flight with a dot for\n"
+    "          each tick, yellow the hit, grey the map\n"
     "exit status: 0 done, 64 wrong arguments, 65 bad data, 74 a file cannot be read or written\n";
 
 static enum arb_result fail(enum arb_result result, const char *sentence)
@@ -47,26 +49,39 @@ static void print_name(const char *name)
     }
 }
 
+static void print_hit(const struct shot *shot, struct shots_key key, double distance,
+                      const char *more, bool *any)
+{
+    const struct shots_candidate *victim = shot_candidate(shot, key);
+    printf("%s%lld@%.2fm%s", *any ? " " : "", victim != NULL ? (long long)victim->slot : -1LL,
+           distance, more);
+    if (victim != NULL && victim->cover_ms > 0) printf("(cover %.0fms)", victim->cover_ms);
+    *any = true;
+}
+
 static void print_hits(const struct shot *shot)
 {
     bool any = false;
     for (size_t i = 0; i < shot->ray_count; i++) {
         for (size_t h = 0; h < shot->rays[i].hit_count; h++) {
             const struct shots_hit *hit = &shot->rays[i].hits[h];
-            const struct shots_candidate *victim = shot_candidate(shot, hit->key);
-            printf("%s%lld@%.2fm", any ? " " : "", victim != NULL ? (long long)victim->slot : -1LL,
-                   hit->distance);
-            if (victim != NULL && victim->cover_ms > 0) printf("(cover %.0fms)", victim->cover_ms);
-            any = true;
+            print_hit(shot, hit->key, hit->distance, "", &any);
         }
+    }
+    for (size_t i = 0; i < shot->landing_count; i++) {
+        const struct shots_landing *landing = &shot->landings[i];
+        const struct shots_point *from = &shot->flights[landing->flight].origin;
+        double way = hypot(landing->centre.x - from->x, landing->centre.y - from->y);
+        print_hit(shot, landing->key, way, landing->blast ? "(blast)" : "", &any);
     }
     if (!any) printf("-");
 }
 
 static void print_shot(const struct shot *shot)
 {
-    printf("%6lld %8lld %6lld %12.3f %10.1f  %-12s ", (long long)shot->index, (long long)shot->tick,
-           (long long)shot->slot, picture_view_at(&shot->applied), shot->rewound_ms, shot->verdict);
+    printf("%6lld %8lld %6lld %6lld %12.3f %10.1f  %-12s ", (long long)shot->index,
+           (long long)shot->tick, (long long)shot->slot, (long long)shot->weapon,
+           picture_view_at(&shot->applied), shot->rewound_ms, shot->verdict);
     print_hits(shot);
     printf("  ");
     print_name(shot->name);
@@ -76,8 +91,8 @@ static void print_shot(const struct shot *shot)
 static enum arb_result list(struct shots *shots, struct shot *shot, char *error)
 {
     bool end = false;
-    printf("%6s %8s %6s %12s %10s  %-12s %s\n", "shot", "tick", "player", "view", "rewound_ms",
-           "claim", "hits (player@distance)  name");
+    printf("%6s %8s %6s %6s %12s %10s  %-12s %s\n", "shot", "tick", "player", "weapon", "view",
+           "rewound_ms", "claim", "hits (player@distance)  name");
     while (true) {
         enum arb_result result = shots_next(shots, shot, &end, error);
         if (result != ARB_OK) return fail(result, error);

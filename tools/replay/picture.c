@@ -63,11 +63,17 @@ static struct shots_point end_of(const struct shot *shot, const struct shots_ray
                                 shot->origin.y + ray->reach * ray->direction.y};
 }
 
-static void frame_picture(struct picture *picture, const struct shot *shot)
+static void frame_picture(struct picture *picture, const struct shots_head *head,
+                          const struct shot *shot)
 {
     picture->low = picture->high = shot->origin;
     for (size_t i = 0; i < shot->ray_count; i++) {
         include(picture, end_of(shot, &shot->rays[i]), 0);
+    }
+    for (size_t i = 0; i < shot->flight_count; i++) {
+        const struct shots_flight *flight = &shot->flights[i];
+        include(picture, flight->origin, flight->radius);
+        include(picture, shot_flight_at(head, flight, flight->to), flight->radius);
     }
     for (size_t i = 0; i < shot->candidate_count; i++) {
         include_outline(picture, &shot->candidates[i].present);
@@ -202,6 +208,45 @@ static void print_characters(const struct picture *picture, const struct shot *s
     fprintf(picture->out, "</g>\n");
 }
 
+/* A dot at the end of each tick, whose characters the next piece was tested against, and the
+ * projectile itself where the way ends. */
+static void print_steps(const struct picture *picture, const struct shots_head *head,
+                        const struct shots_flight *flight)
+{
+    int64_t tick_end = (flight->from / SHOT_MOMENTS + 1) * SHOT_MOMENTS;
+    for (int64_t at = tick_end; at < flight->to; at += SHOT_MOMENTS) {
+        print_dot(picture, shot_flight_at(head, flight, at), 2);
+    }
+    struct shots_point end = at(picture, shot_flight_at(head, flight, flight->to));
+    fprintf(picture->out,
+            "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"none\" stroke=\"#ffffff\"/>\n",
+            end.x, end.y, flight->radius * picture->scale);
+}
+
+static void print_flights(const struct picture *picture, const struct shots_head *head,
+                          const struct shot *shot)
+{
+    fprintf(picture->out, "<g class=\"flight\" stroke=\"#ffffff\">\n");
+    for (size_t i = 0; i < shot->flight_count; i++) {
+        const struct shots_flight *flight = &shot->flights[i];
+        print_line(picture, flight->origin, shot_flight_at(head, flight, flight->to));
+    }
+    fprintf(picture->out, "</g>\n<g class=\"step\" stroke=\"none\" fill=\"#ffffff\">\n");
+    for (size_t i = 0; i < shot->flight_count; i++) {
+        print_steps(picture, head, &shot->flights[i]);
+    }
+    fprintf(picture->out, "</g>\n");
+}
+
+/* A blast hits at its victim, all else where the projectile was. */
+static void print_landings(const struct picture *picture, const struct shot *shot)
+{
+    for (size_t i = 0; i < shot->landing_count; i++) {
+        const struct shots_landing *landing = &shot->landings[i];
+        print_dot(picture, landing->blast ? landing->point : landing->centre, 4);
+    }
+}
+
 static void print_rays(const struct picture *picture, const struct shot *shot)
 {
     fprintf(picture->out, "<g class=\"ray\" stroke=\"#ffffff\">\n");
@@ -216,6 +261,7 @@ static void print_rays(const struct picture *picture, const struct shot *shot)
             print_dot(picture, shot->rays[i].hits[h].point, 4);
         }
     }
+    print_landings(picture, shot);
     fprintf(picture->out, "</g>\n");
 }
 
@@ -287,22 +333,47 @@ static void print_views(struct picture *picture, const struct shot *shot)
         shot->verdict, shot->rewound_ms, (long long)shot->newest);
 }
 
+static void print_hit(struct picture *picture, const struct shots_candidate *candidate,
+                      const char *how, int64_t part, double distance)
+{
+    row(picture, "#ffe14d",
+        "%s player %lld (entity %lld.%lld), part %lld, %.2f m away: moved %.3f m since "
+        "it was seen, behind cover for %.0f ms",
+        how, (long long)candidate->slot, (long long)candidate->key.id,
+        (long long)candidate->key.generation, (long long)part, distance, picture_moved(candidate),
+        candidate->cover_ms);
+}
+
+static bool is_key(struct shots_key a, struct shots_key b)
+{
+    return a.id == b.id && a.generation == b.generation;
+}
+
+/* False: no projectile of the shot did anything to it. */
+static bool print_landing(struct picture *picture, const struct shot *shot,
+                          const struct shots_candidate *candidate)
+{
+    for (size_t i = 0; i < shot->landing_count; i++) {
+        const struct shots_landing *landing = &shot->landings[i];
+        if (!is_key(landing->key, candidate->key)) continue;
+        const struct shots_point *from = &shot->flights[landing->flight].origin;
+        double way = hypot(landing->centre.x - from->x, landing->centre.y - from->y);
+        print_hit(picture, candidate, landing->blast ? "hit by the blast:" : "hit", landing->part,
+                  way);
+        return true;
+    }
+    return false;
+}
+
 static void print_candidate(struct picture *picture, const struct shot *shot,
                             const struct shots_candidate *candidate)
 {
+    if (print_landing(picture, shot, candidate)) return;
     for (size_t i = 0; i < shot->ray_count; i++) {
         for (size_t h = 0; h < shot->rays[i].hit_count; h++) {
             const struct shots_hit *hit = &shot->rays[i].hits[h];
-            if (hit->key.id != candidate->key.id ||
-                hit->key.generation != candidate->key.generation) {
-                continue;
-            }
-            row(picture, "#ffe14d",
-                "hit player %lld (entity %lld.%lld), part %lld, %.2f m away: moved %.3f m since "
-                "it was seen, behind cover for %.0f ms",
-                (long long)candidate->slot, (long long)candidate->key.id,
-                (long long)candidate->key.generation, (long long)hit->part, hit->distance,
-                picture_moved(candidate), candidate->cover_ms);
+            if (!is_key(hit->key, candidate->key)) continue;
+            print_hit(picture, candidate, "hit", hit->part, hit->distance);
             return;
         }
     }
@@ -316,6 +387,19 @@ static void print_candidate(struct picture *picture, const struct shot *shot,
         (long long)candidate->key.generation, picture_moved(candidate), candidate->cover_ms, state);
 }
 
+static void print_flight_row(struct picture *picture, const struct shots_head *head,
+                             const struct shot *shot)
+{
+    const struct shots_flight *flight = &shot->flights[0];
+    double ticks = (double)(flight->to - flight->from) / SHOT_MOMENTS;
+    row(picture, "#e6e7e9",
+        "%zu projectile%s of %.1f m/s left at %.3f, caught up over %.1f ms at once; a dot for each "
+        "tick",
+        shot->flight_count, shot->flight_count == 1 ? "" : "s",
+        hypot(flight->velocity.x, flight->velocity.y), (double)flight->from / SHOT_MOMENTS,
+        ticks * 1000.0 / (double)head->tick_rate);
+}
+
 static void print_legend(struct picture *picture, const struct shots_head *head,
                          const struct shot *shot)
 {
@@ -325,6 +409,7 @@ static void print_legend(struct picture *picture, const struct shots_head *head,
         (long long)shot->index, (long long)shot->tick, (long long)shot->slot, shot->name,
         (long long)shot->weapon, (long long)shot->sequence, head->mode, head->map);
     print_views(picture, shot);
+    if (shot->flight_count > 0) print_flight_row(picture, head, shot);
     size_t shown = shot->candidate_count < ROWS_MAX ? shot->candidate_count : ROWS_MAX;
     for (size_t i = 0; i < shown; i++) {
         print_candidate(picture, shot, &shot->candidates[i]);
@@ -332,8 +417,8 @@ static void print_legend(struct picture *picture, const struct shots_head *head,
     int64_t rest = (int64_t)(shot->candidate_count - shown) + shot->left_out;
     if (rest > 0) row(picture, "#c8cacd", "and %lld more", (long long)rest);
     row(picture, "#4d9fff", "blue: on the server when the shot was resolved");
-    row(picture, "#ff5a4d", "red: as the shooter saw it, which is what the ray is tested against");
-    row(picture, "#c8cacd", "white: ray   yellow: hit   grey: map   %.1f px to the metre",
+    row(picture, "#ff5a4d", "red: as the shooter saw it, which is what the shot is tested against");
+    row(picture, "#c8cacd", "white: ray or flight   yellow: hit   grey: map   %.1f px to the metre",
         picture->scale);
     fprintf(picture->out, "</g>\n");
 }
@@ -343,13 +428,13 @@ static int legend_rows(const struct shot *shot)
 {
     size_t shown = shot->candidate_count < ROWS_MAX ? shot->candidate_count : ROWS_MAX;
     bool more = shot->candidate_count > shown || shot->left_out > 0;
-    return FIXED_ROWS + (int)shown + (more ? 1 : 0);
+    return FIXED_ROWS + (int)shown + (more ? 1 : 0) + (shot->flight_count > 0 ? 1 : 0);
 }
 
 void picture_print(const struct shots_head *head, const struct shot *shot, FILE *out)
 {
     struct picture picture = {.out = out};
-    frame_picture(&picture, shot);
+    frame_picture(&picture, head, shot);
     double height = picture.height + (legend_rows(shot) + 1) * LINE_HEIGHT;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.2f\" height=\"%.2f\" "
@@ -364,6 +449,7 @@ void picture_print(const struct shots_head *head, const struct shot *shot, FILE 
             picture.width, picture.height);
     print_map(&picture, head);
     print_characters(&picture, shot);
+    print_flights(&picture, head, shot);
     print_rays(&picture, shot);
     print_labels(&picture, shot);
     fprintf(out, "</svg>\n");

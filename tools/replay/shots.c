@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES_MAX = 64 * 1024 * 1024, VERSION = 1, FIELD_BYTES = 96 };
+enum { LINE_BYTES_MAX = 64 * 1024 * 1024, VERSION = 2, FIELD_BYTES = 96 };
 
 /* Further than any world, so that a picture can be computed. */
 #define PLACE_MAX 1e6
@@ -166,6 +166,50 @@ static void read_ray(struct reader *reader, const cJSON *node, struct shots_ray 
     }
 }
 
+static void read_flight(struct reader *reader, const cJSON *node, struct shots_flight *flight)
+{
+    flight->pellet = integer(reader, member(reader, node, "pellet"));
+    flight->radius = distance(reader, member(reader, node, "radius"));
+    flight->origin = point(reader, member(reader, node, "origin"));
+    flight->velocity = point(reader, member(reader, node, "velocity"));
+    flight->from = integer(reader, member(reader, node, "from"));
+    flight->to = integer(reader, member(reader, node, "to"));
+    flight->present = integer(reader, member(reader, node, "present"));
+    bool good = flight->from >= 0 && flight->to >= flight->from &&
+                flight->to - flight->from <= (int64_t)SHOT_FLIGHT_TICKS * SHOT_MOMENTS;
+    if (!reader->failed && !good) fail(reader, node, "ends before it begins, or long after");
+}
+
+static void read_landing(struct reader *reader, const cJSON *node, size_t flights,
+                         struct shots_landing *landing)
+{
+    const cJSON *flight = member(reader, node, "flight");
+    landing->flight = integer(reader, flight);
+    landing->key = key(reader, member(reader, node, "key"));
+    landing->part = integer(reader, member(reader, node, "part"));
+    landing->blast = boolean(reader, member(reader, node, "blast"));
+    landing->rewound = boolean(reader, member(reader, node, "rewound"));
+    landing->at = integer(reader, member(reader, node, "at"));
+    landing->centre = point(reader, member(reader, node, "centre"));
+    landing->point = point(reader, member(reader, node, "point"));
+    bool known = landing->flight >= 0 && landing->flight < (int64_t)flights;
+    if (!reader->failed && !known) fail(reader, flight, "not one of the flights");
+}
+
+static void read_flights(struct reader *reader, const cJSON *root, struct shot *shot)
+{
+    const cJSON *flight =
+        items(reader, member(reader, root, "flights"), 0, SHOT_RAYS, &shot->flight_count);
+    for (size_t i = 0; flight != NULL && !reader->failed; i++, flight = flight->next) {
+        read_flight(reader, flight, &shot->flights[i]);
+    }
+    const cJSON *landing =
+        items(reader, member(reader, root, "landings"), 0, SHOT_LANDINGS, &shot->landing_count);
+    for (size_t i = 0; landing != NULL && !reader->failed; i++, landing = landing->next) {
+        read_landing(reader, landing, shot->flight_count, &shot->landings[i]);
+    }
+}
+
 static void read_outline(struct reader *reader, const cJSON *node, struct shots_outline *outline)
 {
     if (node == NULL || cJSON_IsNull(node)) return;
@@ -212,6 +256,7 @@ static void read_shot(struct reader *reader, const cJSON *root, struct shot *sho
     for (size_t i = 0; ray != NULL && !reader->failed; i++, ray = ray->next) {
         read_ray(reader, ray, &shot->rays[i]);
     }
+    read_flights(reader, root, shot);
     const cJSON *candidate = items(reader, member(reader, root, "candidates"), 0, SHOT_CANDIDATES,
                                    &shot->candidate_count);
     for (size_t i = 0; candidate != NULL && !reader->failed; i++, candidate = candidate->next) {
@@ -241,11 +286,14 @@ static void read_head(struct reader *reader, const cJSON *root, struct shots_hea
         return;
     }
     if (integer(reader, member(reader, root, "version")) != VERSION) {
-        fail(reader, json_member(root, "version"), "not a version that this program reads: 1");
+        fail(reader, json_member(root, "version"), "not a version that this program reads: 2");
     }
     text(reader, member(reader, root, "mode"), head->mode);
     text(reader, member(reader, root, "map"), head->map);
     head->tick_rate = integer(reader, member(reader, root, "tick_rate"));
+    if (!reader->failed && head->tick_rate < 1) {
+        fail(reader, json_member(root, "tick_rate"), "not a tick rate");
+    }
     size_t count;
     const cJSON *low = items(reader, member(reader, root, "bounds"), 2, 2, &count);
     if (low != NULL) {
@@ -369,6 +417,14 @@ const struct shots_head *shots_head(const struct shots *shots)
 bool shots_cut(const struct shots *shots)
 {
     return shots->cut;
+}
+
+struct shots_point shot_flight_at(const struct shots_head *head, const struct shots_flight *flight,
+                                  int64_t moment)
+{
+    double s = (double)(moment - flight->from) / SHOT_MOMENTS / (double)head->tick_rate;
+    return (struct shots_point){flight->origin.x + s * flight->velocity.x,
+                                flight->origin.y + s * flight->velocity.y};
 }
 
 const struct shots_candidate *shot_candidate(const struct shot *shot, struct shots_key wanted)

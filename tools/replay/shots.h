@@ -16,6 +16,9 @@ enum {
     SHOT_HITS = 64,
     SHOT_SHAPES = 16,
     SHOT_CANDIDATES = 256,
+    SHOT_LANDINGS = 256,
+    SHOT_FLIGHT_TICKS = 1024, /* more than any was ever caught up by */
+    SHOT_MOMENTS = 256,       /* of a tick */
     SHOT_NAME_BYTES = 128,
     STATIC_POINTS = 8,
 };
@@ -61,6 +64,22 @@ struct shots_ray {
     size_t hit_count;
 };
 
+/* The way of a projectile in the tick in which it left; moments are in 1/256 tick. */
+struct shots_flight {
+    int64_t pellet, from, to, present;
+    double radius; /* m */
+    struct shots_point origin, velocity;
+};
+
+/* Whom it ended at, or its blast reached. */
+struct shots_landing {
+    int64_t flight; /* index of it */
+    struct shots_key key;
+    int64_t part, at;
+    bool blast, rewound;
+    struct shots_point centre, point;
+};
+
 struct shots_shape {
     struct shots_point a, b;
     double radius; /* m */
@@ -90,6 +109,10 @@ struct shot {
     struct shots_point origin;
     struct shots_ray rays[SHOT_RAYS];
     size_t ray_count;
+    struct shots_flight flights[SHOT_RAYS];
+    size_t flight_count;
+    struct shots_landing landings[SHOT_LANDINGS];
+    size_t landing_count;
     struct shots_candidate candidates[SHOT_CANDIDATES];
     size_t candidate_count;
 };
@@ -108,6 +131,9 @@ enum arb_result shots_next(struct shots *shots, struct shot *shot, bool *end,
 /* The file ends within a line: whoever wrote it was stopped. That line is not read. */
 bool shots_cut(const struct shots *shots);
 
+/* Where that flight was at a moment, m. */
+struct shots_point shot_flight_at(const struct shots_head *head, const struct shots_flight *flight,
+                                  int64_t moment);
 /* Somebody's candidate row, or NULL. */
 const struct shots_candidate *shot_candidate(const struct shot *shot, struct shots_key key);
 
