@@ -238,7 +238,8 @@ enum arbiter_event_kind {
     ARBITER_EVENT_PHASE,  /* a: enum arbiter_match_phase, b: round */
     ARBITER_EVENT_RESULT, /* a: enum arbiter_end, b: winner's slot, c: winning team */
     ARBITER_EVENT_IMPACT, /* a projectile ended at a character; a: shooter's slot, b: action,
-                             c: pellet; x, y: where. HIT and DEATH tell whom it hurt */
+                             c: pellet; x, y: where. Of those that one sees, or whose character
+                             there; HIT and DEATH tell whom it hurt */
 };
 
 enum arbiter_cause {
