@@ -37,6 +37,9 @@ const struct option config_options[] = {
             "ever."},
     {"match.idle_exit_s", OPTION_INT, AT(match.idle_exit_s), 0, 86400, "10", .unit = "s",
      .doc = "Everybody left for so long: the match ends, with end_reason empty; 0: at once."},
+    {"match.rejoin_grace_s", OPTION_INT, AT(match.rejoin_grace_s), 0, 3600, "30", .unit = "s",
+     .doc = "The place of a player whose connection was lost is kept so long, with character and "
+            "score; whoever shows its resume token has it again. 0: it leaves at once."},
     {"match.result_path", OPTION_STRING, AT(result_path), 0, 0, "\"\"", .unit = "",
      .doc = "File that gets the result, written in one step at the end; relative to the folder the "
             "process runs in. Empty: none is written."},

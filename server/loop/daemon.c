@@ -99,6 +99,14 @@ static enum arb_result draw(void *bytes, size_t count, char *error)
     return ARB_NO_RESULT;
 }
 
+/* The system's source was asked at the start already: it does not run dry. */
+static void draw_token(void *owner, uint8_t *bytes, size_t count)
+{
+    (void)owner;
+    ssize_t got = getrandom(bytes, count, 0);
+    ARB_ASSERT(got == (ssize_t)count);
+}
+
 static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, char *error)
 {
     const struct config *config = daemon->config;
@@ -128,6 +136,7 @@ static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, 
         .bad_messages_max = BAD_MESSAGES_MAX,
         .hello_timeout_ms = (uint32_t)config->auth.timeout_ms,
         .spectator_delay_ticks = match_spectator_delay_ticks(&config->match),
+        .random = draw_token,
         .notice = loop_log_notice,
         .observer = &daemon->observer,
     };

@@ -204,7 +204,9 @@ static void run_due(struct loop *loop)
 {
     uint64_t now_ns = loop_now_ns();
     uint64_t dropped = loop->scheduler.dropped_ticks;
+    uint64_t deadline_ns = scheduler_deadline_ns(&loop->scheduler);
     uint32_t due = scheduler_due(&loop->scheduler, now_ns);
+    if (due > 1) match_was_late(loop->options.match, (uint32_t)((now_ns - deadline_ns) / 1000000));
     loop->report->dropped_ticks += loop->scheduler.dropped_ticks - dropped;
     if (loop->scheduler.dropped_ticks > dropped) {
         ops_log(OPS_WARN, "time_dropped",

@@ -19,6 +19,10 @@ static const char *refusal_text(enum arb_refusal reason)
         return "shutdown";
     case ARB_REFUSED_KICKED:
         return "kicked";
+    case ARB_REFUSED_TOKEN:
+        return "token";
+    case ARB_REFUSED_REPLACED:
+        return "replaced";
     }
     return "unknown";
 }
@@ -39,7 +43,8 @@ void loop_log_notice(void *observer, const struct net_notice *notice)
         ops_log(OPS_DEBUG, "connected", session, epoch, from);
         break;
     case NET_HELLO:
-        ops_log(OPS_INFO, "hello", session, epoch, from, OPS_TEXT("name", notice->name), role);
+        ops_log(OPS_INFO, "hello", session, epoch, from, OPS_TEXT("name", notice->name), role,
+                OPS_UINT("resume", notice->resume));
         break;
     case NET_ENDED:
         ops_log(OPS_INFO, "session_ended", session, epoch);

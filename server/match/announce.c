@@ -17,7 +17,7 @@ static void put(struct match *match, uint16_t slot, const uint8_t *bytes, size_t
 {
     const struct match_seat *seat = &match->seats[slot];
     ARB_ASSERT(size > 0);
-    if (seat->seated && seat->has_session) {
+    if (match_is_heard(match, slot)) {
         match->port.put(match->port.owner, seat->session, PORT_CHANNEL_RELIABLE, bytes, size);
         replicate_spend(match->replicate, slot, size);
     }
@@ -29,12 +29,19 @@ static void put_event(struct match *match, uint16_t slot, const struct arb_event
     put(match, slot, bytes, arb_event_encode(event, bytes, sizeof bytes));
 }
 
+static uint8_t presence_of(const struct world_player *player)
+{
+    return player->presence == WORLD_PRESENT ? ARB_PRESENCE_THERE
+           : player->presence == WORLD_AWAY  ? ARB_PRESENCE_AWAY
+                                             : ARB_PRESENCE_LEFT;
+}
+
 static struct arb_event player_event(const struct match *match, uint16_t slot)
 {
     const struct world_player *player = &match->world.players[slot];
     struct arb_event event = {.kind = ARB_EVENT_PLAYER};
     event.player.slot = slot;
-    event.player.present = player->presence == WORLD_PRESENT;
+    event.player.present = presence_of(player);
     event.player.team = player->team;
     event.player.player_id = player->player_id;
     memcpy(event.player.name, player->name, sizeof event.player.name);
@@ -66,6 +73,10 @@ size_t announce_welcome(const struct match *match, uint16_t slot, uint32_t tick)
     };
     if (welcome.shape_count > 0) {
         welcome.shapes = arb_geometry_shape(match->geometry, 0);
+    }
+    if (slot != ARB_NO_SLOT) {
+        memcpy(welcome.token, match->tokens[match->seats[slot].session.index],
+               sizeof welcome.token);
     }
     memcpy(welcome.match_id, match->match_id, sizeof welcome.match_id);
     strncpy(welcome.mode, match->rules->name, sizeof welcome.mode - 1);
@@ -156,6 +167,28 @@ static void put_counts(struct match *match, uint16_t slot, bool final)
     }
 }
 
+/* Before what this tick publishes, so that who sees the world stand still knows already why. Of a
+ * server that is late in every tick ten a second. */
+static void put_late(struct match *match)
+{
+    arb_tick now = match->world.head->tick;
+    if (match->late_ms == 0 || now - match->late_told < (arb_tick)match->config.tick_rate / 10) {
+        return;
+    }
+    struct arb_late late = {
+        .tick = (uint32_t)(now - 1),
+        .late_ms = (uint16_t)(match->late_ms < UINT16_MAX ? match->late_ms : UINT16_MAX)};
+    uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+    size_t size =
+        arb_message_encode(ARB_MESSAGE_LATE, &arb_late_fields, &late, bytes, sizeof bytes);
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        put(match, slot, bytes, size);
+    }
+    spectators_put_now(match, bytes, size);
+    match->late_ms = 0;
+    match->late_told = now;
+}
+
 void announce(struct match *match)
 {
     uint16_t capacity = match->world.head->player_capacity;
@@ -163,9 +196,11 @@ void announce(struct match *match)
         if (match->seats[slot].seated && match->seats[slot].needs_welcome) {
             uint32_t tick = (uint32_t)match->world.head->tick;
             put(match, slot, match->scratch, announce_welcome(match, slot, tick));
+            memset(match->tokens[match->seats[slot].session.index], 0, ARB_TOKEN_BYTES);
             put_standing(match, slot);
         }
     }
+    put_late(match);
     bool decided_now = false;
     for (uint32_t i = 0; i < match->events.count; i++) {
         put_tick_event(match, &match->events.list[i]);

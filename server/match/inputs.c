@@ -228,7 +228,10 @@ static void draw_from_buffer(struct match *match, uint16_t slot, arb_tick now)
 
 void inputs_take(struct match *match, uint16_t slot, arb_tick now)
 {
-    match->seats[slot].counts.ticks += match->world.head->phase == ARB_PHASE_LIVE;
+    struct match_seat *seat = &match->seats[slot];
+    bool live = match->world.head->phase == ARB_PHASE_LIVE;
+    seat->counts.ticks += live;
+    seat->played |= live;
     match->consumed[slot] = false;
     match->shot_edges_carried[slot] = 0;
     if (!match->plays) {

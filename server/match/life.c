@@ -4,6 +4,7 @@
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
+#include "shared/base/arb_digest.h"
 
 #include <string.h>
 
@@ -53,14 +54,23 @@ static uint8_t team_for(const struct match *match)
     uint32_t members[3] = {0};
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         const struct world_player *player = &match->world.players[slot];
-        if (player->presence == WORLD_PRESENT) {
+        if (player->presence == WORLD_PRESENT || player->presence == WORLD_AWAY) {
             members[player->team]++;
         }
     }
     return members[2] < members[1] ? 2 : 1;
 }
 
-/* What is of the session and not of the state: another run of this tick leaves it alone. */
+/* Nobody is told anything by another run of a tick. */
+static void refuse(struct match *match, struct port_session session, enum arb_refusal reason)
+{
+    if (session.index != UINT16_MAX && !match->plays) {
+        match->port.refuse(match->port.owner, session, reason);
+    }
+}
+
+/* What is of the session and not of the state: another run of this tick leaves it alone. Nothing of
+ * an earlier session, of whichever player, is left in the seat. */
 static void begin_session(struct match *match, uint16_t slot, struct port_session session)
 {
     struct match_seat *seat = &match->seats[slot];
@@ -68,8 +78,6 @@ static void begin_session(struct match *match, uint16_t slot, struct port_sessio
     seat->session = session;
     views_reset(&seat->views);
     inputs_reset(&seat->buffer);
-    seat->eye.x = 0.5F * (match->map->bounds.low.x + match->map->bounds.high.x);
-    seat->eye.y = 0.5F * (match->map->bounds.low.y + match->map->bounds.high.y);
     interest_forget(match->interest, slot);
     if (match->sight != NULL) interest_sight_forget(match->sight, slot);
     replicate_reset(match->replicate, slot);
@@ -86,10 +94,7 @@ static uint16_t join(struct match *match, const struct match_command *command)
     uint16_t slot = match->decided ? ARB_NO_SLOT : free_slot(match);
     if (slot == ARB_NO_SLOT) {
         match->joins_refused++;
-        if (has_session && !match->plays) {
-            match->port.refuse(match->port.owner, command->session,
-                               match->decided ? ARB_REFUSED_ENDED : ARB_REFUSED_FULL);
-        }
+        refuse(match, command->session, match->decided ? ARB_REFUSED_ENDED : ARB_REFUSED_FULL);
         return slot;
     }
     struct world_player *player = &world->players[slot];
@@ -105,11 +110,15 @@ static uint16_t join(struct match *match, const struct match_command *command)
     struct match_seat *seat = &match->seats[slot];
     seat->seated = true;
     seat->has_session = has_session;
+    seat->played = false;
+    memcpy(seat->token_hash, command->token_hash, sizeof seat->token_hash);
     memset(&seat->counts, 0, sizeof seat->counts);
     memset(&seat->view_counts, 0, sizeof seat->view_counts);
     rewind_drop_origins(match->rewind, slot);
     if (!match->plays) {
         begin_session(match, slot, command->session);
+        seat->eye.x = 0.5F * (match->map->bounds.low.x + match->map->bounds.high.x);
+        seat->eye.y = 0.5F * (match->map->bounds.low.y + match->map->bounds.high.y);
     }
     match->joined[match->joined_count++] = slot;
     match->present++;
@@ -133,9 +142,77 @@ static void leave(struct match *match, uint16_t slot)
     match->present--;
     match->left[match->left_count++] = slot;
     /* Who never saw a live tick leaves no line in the result. */
-    bool played = seat->counts.ticks > 0;
-    player->presence = played ? WORLD_LEFT : WORLD_ABSENT;
+    player->presence = seat->played ? WORLD_LEFT : WORLD_ABSENT;
     announce_player(match, slot, ARB_NO_SLOT);
+}
+
+/* The player stays as it is, its character too: the inputs are missing, so it holds the last one
+ * and then nothing. */
+static void go_away(struct match *match, uint16_t slot)
+{
+    struct match_seat *seat = &match->seats[slot];
+    struct world_player *player = &match->world.players[slot];
+    if (!seat->seated || player->presence == WORLD_AWAY) {
+        return;
+    }
+    seat->away_until = match->world.head->tick + seconds(match, match->config.rejoin_grace_s);
+    player->presence = WORLD_AWAY;
+    announce_player(match, slot, ARB_NO_SLOT);
+}
+
+/* The same player on another session: what it has stays, what the earlier session said is gone, so
+ * that sequences can begin anew. */
+static void rebind(struct match *match, uint16_t slot)
+{
+    struct world_player *player = &match->world.players[slot];
+    bool was_away = player->presence == WORLD_AWAY;
+    player->presence = WORLD_PRESENT;
+    player->control++;
+    memset(&player->last, 0, sizeof player->last);
+    memset(&player->carried_view, 0, sizeof player->carried_view);
+    player->last_sequence = 0;
+    player->hold_ticks = 0;
+    player->carried_edges = player->carried_aim = player->carried_action = 0;
+    rewind_drop_origins(match->rewind, slot);
+    struct arb_event event = {.kind = ARB_EVENT_REBIND};
+    event.rebind = (struct arb_event_rebind){player->controlled, player->control};
+    rules_emit(&match->context, slot, ARB_NO_SLOT, &event);
+    if (was_away) announce_player(match, slot, ARB_NO_SLOT);
+}
+
+static bool is_joined(const struct match *match, uint16_t slot)
+{
+    for (uint32_t i = 0; i < match->joined_count; i++) {
+        if (match->joined[i] == slot) return true;
+    }
+    return false;
+}
+
+/* The slot; ARB_NO_SLOT: refused. A session that the player still has is told and ended. */
+static uint16_t come_back(struct match *match, const struct match_command *command)
+{
+    uint16_t slot = command->slot;
+    struct match_seat *seat = slot != ARB_NO_SLOT ? &match->seats[slot] : NULL;
+    if (seat == NULL || !seat->seated ||
+        !arb_digest_equal(seat->token_hash, command->token_hash, sizeof seat->token_hash)) {
+        match->joins_refused++;
+        refuse(match, command->session, ARB_REFUSED_TOKEN);
+        return ARB_NO_SLOT;
+    }
+    const struct world_player *player = &match->world.players[slot];
+    if (player->presence != WORLD_AWAY) refuse(match, seat->session, ARB_REFUSED_REPLACED);
+    memset(&seat->counts, 0, sizeof seat->counts);
+    memset(&seat->view_counts, 0, sizeof seat->view_counts);
+    if (!match->plays) {
+        begin_session(match, slot, command->session);
+    }
+    rebind(match, slot);
+    /* Away in the tick in which all others got a character, and so without one. */
+    if (arb_key_is_none(player->controlled) && player->respawn_tick == 0 &&
+        !is_joined(match, slot)) {
+        match->joined[match->joined_count++] = slot;
+    }
+    return slot;
 }
 
 /* What has waited for this tick goes into its record, which is what is carried out. */
@@ -152,7 +229,7 @@ static void record_commands(struct match *match)
     }
 }
 
-/* The slot given or left. */
+/* Whom it was about. */
 static uint16_t carry_out(struct match *match, const struct match_command *command)
 {
     switch (command->type) {
@@ -161,6 +238,11 @@ static uint16_t carry_out(struct match *match, const struct match_command *comma
     case MATCH_COMMAND_LEAVE:
         leave(match, command->slot);
         return command->slot;
+    case MATCH_COMMAND_AWAY:
+        go_away(match, command->slot);
+        return command->slot;
+    case MATCH_COMMAND_RETURN:
+        return come_back(match, command);
     case MATCH_COMMAND_ABORT:
         match->aborts = true;
         match->abort_reason = command->reason;

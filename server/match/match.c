@@ -205,6 +205,11 @@ bool match_ended(const struct match *match)
     return match->world.head->phase == ARB_PHASE_ENDED;
 }
 
+void match_was_late(struct match *match, uint32_t late_ms)
+{
+    match->late_ms = late_ms > match->late_ms ? late_ms : match->late_ms;
+}
+
 void match_abort(struct match *match, enum arb_end_reason reason)
 {
     match->abort_asked = true;
@@ -295,8 +300,8 @@ void match_get_result(const struct match *match, struct match_result *out)
     }
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         const struct world_player *player = &match->world.players[slot];
-        bool played = player->presence == WORLD_LEFT ||
-                      (player->presence == WORLD_PRESENT && match->seats[slot].counts.ticks > 0);
+        bool stays = player->presence == WORLD_PRESENT || player->presence == WORLD_AWAY;
+        bool played = player->presence == WORLD_LEFT || (stays && match->seats[slot].played);
         if (played) {
             result_player(out, player);
         }

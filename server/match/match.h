@@ -34,6 +34,9 @@ arb_tick match_tick(const struct match *match); /* S[tick] */
 /* Checksum of the state as committed by the newest tick. */
 uint64_t match_checksum(const struct match *match);
 enum arb_phase match_phase(const struct match *match);
+/* Before tick_run: it begins so much later than it should have. The players are told, the tick does
+ * not know of it. */
+void match_was_late(struct match *match, uint32_t late_ms);
 /* The result is final (match_get_result): it can be written now, nothing after changes it. */
 bool match_decided(const struct match *match);
 /* The result phase is over too: the process may end. */

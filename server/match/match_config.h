@@ -27,6 +27,7 @@ struct match_config {
     int32_t min_players;    /* countdown begins when so many are there */
     int32_t join_timeout_s; /* nobody came: ends with reason "nobody"; 0: waits for ever */
     int32_t idle_exit_s;    /* everyone left: ends with reason "empty" after that; 0: at once */
+    int32_t rejoin_grace_s; /* the place of a lost session is kept so long; 0: not at all */
     int32_t countdown_s;
     int32_t duration_s; /* of one live round */
     int32_t result_s;   /* result phase after each round */

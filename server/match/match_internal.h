@@ -68,6 +68,7 @@ enum {
 struct match_seat {
     bool seated;
     bool has_session; /* false: a bench's player */
+    bool played;      /* saw a live tick, in whichever session */
     bool needs_welcome;
     struct port_session session;
     struct input_buffer buffer;
@@ -76,6 +77,8 @@ struct match_seat {
     struct match_view_counts view_counts;
     struct match_record_input taken;   /* the newest real input, as `carried` */
     struct match_record_input carried; /* the late fire press that waits: verdict and claim */
+    arb_tick away_until;               /* S[that tick] ends the wait for whoever is away */
+    uint8_t token_hash[MATCH_TOKEN_HASH_BYTES];
     struct arb_vec2 eye; /* centre of its interest; stays where its last character was */
 };
 
@@ -102,6 +105,10 @@ struct match {
 
     struct match_seat *seats;                     /* [players] */
     uint16_t slot_of_session[MATCH_SESSIONS_MAX]; /* by session index; checked against the seat */
+    /* By session index, from its JOIN to its welcome: the only place that has the secrets. */
+    uint8_t tokens[MATCH_SESSIONS_MAX][ARB_TOKEN_BYTES];
+    uint32_t late_ms;             /* what match_was_late said last, not yet told */
+    arb_tick late_told;           /* S[tick] when it was told last */
     struct arb_input *applied;    /* [players], this tick's, sequence 0: none or repeated */
     bool *consumed;               /* [players] a real input was consumed in this tick */
     uint8_t *origin_control;      /* [players] control number that the origin records are of */
@@ -199,6 +206,20 @@ void fairness_count(struct match *match, const struct rules_shot *shot); /* when
 void fairness_count_flights(struct match *match);
 /* From the newest published tick back to that moment, 1/65536 tick; 0 for what is ahead of it. */
 arb_fine fairness_rewound(const struct match *match, arb_fine at);
+
+/* returns.c: stage 1 of whoever comes, with a resume token or without, and goes */
+struct match_command returns_command(struct match *match, const struct port_message *message);
+/* That of the seat: its player is away, or leaves where it may not come back. */
+void returns_end_session(struct match *match, uint16_t slot, bool may_return);
+/* Whoever is away for too long leaves. */
+void returns_expire(struct match *match);
+
+/* It can be told something, and what it says counts. */
+static inline bool match_is_heard(const struct match *match, uint16_t slot)
+{
+    const struct match_seat *seat = &match->seats[slot];
+    return seat->seated && seat->has_session && match->world.players[slot].presence != WORLD_AWAY;
+}
 
 /* life.c: who is there, and the phases */
 void life_commands(struct match *match);    /* stage 3: joins and leaves of this tick */

@@ -16,16 +16,23 @@ struct match;
 enum match_command_type {
     MATCH_COMMAND_JOIN,
     MATCH_COMMAND_LEAVE,
-    MATCH_COMMAND_ABORT, /* the match ends in stage 7 of this tick */
+    MATCH_COMMAND_ABORT,  /* the match ends in stage 7 of this tick */
+    MATCH_COMMAND_AWAY,   /* the session is lost, the player's place is kept */
+    MATCH_COMMAND_RETURN, /* another session has shown the player's resume token */
     MATCH_COMMAND_TYPES
 };
 
+enum { MATCH_TOKEN_HASH_BYTES = 16 }; /* of SHA-256, the first */
+
 struct match_command {
     enum match_command_type type;
-    struct port_session session; /* JOIN; index 0xFFFF: none. Means nothing in another process */
-    uint16_t slot;               /* LEAVE */
-    uint8_t reason;              /* ABORT: enum arb_end_reason */
-    char name[ARB_NAME_BYTES];   /* JOIN */
+    /* JOIN, RETURN; index 0xFFFF: none. Means nothing in another process. */
+    struct port_session session;
+    uint16_t slot;             /* LEAVE, AWAY, RETURN; of a RETURN ARB_NO_SLOT: nobody's token */
+    uint8_t reason;            /* ABORT: enum arb_end_reason */
+    char name[ARB_NAME_BYTES]; /* JOIN */
+    /* JOIN, RETURN: of the resume token, which itself is nowhere in a record or a state. */
+    uint8_t token_hash[MATCH_TOKEN_HASH_BYTES];
 };
 
 /* A player's input as it came, with the applied view in the place of the claimed one. */

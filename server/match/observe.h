@@ -28,7 +28,8 @@ struct match_observer {
     /* Stage 3, but of those that are too late for anything stage 1: an input came after its tick;
      * it may carry presses over. */
     void (*late)(void *owner, uint16_t slot, const struct arb_input *input, uint8_t control);
-    /* Stage 3: a command was carried out. `slot` is the one given or left, ARB_NO_SLOT: refused. */
+    /* Stage 3: a command was carried out. `slot` is whom it was about, ARB_NO_SLOT: nobody, it was
+     * refused or came too late. */
     void (*command)(void *owner, const struct match_command *command, uint16_t slot);
     /* Stage 3: for each player with a session the input that was there for this tick (NULL: none),
      * the control number it was made under, and what the step gets. */

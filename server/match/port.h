@@ -10,7 +10,8 @@
 enum port_message_type {
     PORT_NONE = 0,
     PORT_JOIN,     /* said hello with the right versions; wants a place */
-    PORT_LEAVE,    /* the session ended */
+    PORT_LEAVE,    /* the session ended, and its player leaves */
+    PORT_LOST,     /* the session ended; its player may come back */
     PORT_INPUTS,   /* of a player: a decoded input packet, ticks and sequences widened */
     PORT_SPECTATE, /* of a spectator */
 };
@@ -27,6 +28,8 @@ struct port_message {
     struct port_session session;
     char name[ARB_NAME_BYTES];      /* JOIN */
     enum arb_role role;             /* JOIN */
+    bool resume;                    /* JOIN: wants the place of the player of that token */
+    uint8_t token[ARB_TOKEN_BYTES]; /* JOIN: shown with resume, else drawn for it */
     struct arb_input_packet inputs; /* INPUTS */
     struct arb_spectate spectate;   /* SPECTATE */
 };
@@ -40,7 +43,7 @@ struct match_port {
      * in parts. */
     void (*put)(void *owner, struct port_session session, uint8_t channel, const uint8_t *bytes,
                 size_t size);
-    /* Tells why and ends the session; no LEAVE follows. */
+    /* Tells why and ends the session; neither LEAVE nor LOST follows. */
     void (*refuse)(void *owner, struct port_session session, enum arb_refusal reason);
     /* All of this tick is put: send it. */
     void (*flush)(void *owner);

@@ -186,6 +186,17 @@ static void put_event(struct match *match, const struct spectator *spectator,
     put(match, spectator, bytes, arb_event_encode(event, bytes, sizeof bytes));
 }
 
+void spectators_put_now(struct match *match, const uint8_t *bytes, size_t size)
+{
+    struct spectators *spectators = match->spectators;
+    if (spectators == NULL || spectators->delay > 0) return;
+    for (uint32_t i = 0, left = spectators->count; left > 0; i++) {
+        if (!spectators->list[i].seated) continue;
+        left--;
+        if (!spectators->list[i].needs_welcome) put(match, &spectators->list[i], bytes, size);
+    }
+}
+
 /* Encoded once for all who are there already. */
 static void tell_events(struct match *match, arb_tick shown)
 {

@@ -103,6 +103,8 @@ uint32_t spectators_clients(const struct match_config *config);
 /* Stage 1. `spectators` may be NULL. */
 void spectators_join(struct match *match, const struct port_message *message);
 /* False: it is none of them. */
+/* A message to all of them, where what they see is the present. */
+void spectators_put_now(struct match *match, const uint8_t *bytes, size_t size);
 bool spectators_leave(struct match *match, struct port_session session);
 void spectators_wish(struct match *match, struct port_session session,
                      const struct arb_spectate *wish);

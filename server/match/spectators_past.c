@@ -77,7 +77,8 @@ static void keep_scene(struct match *match, const struct arb_frame *frame)
     for (uint16_t slot = 0; slot < spectators->players; slot++) {
         const struct world_player *player = &match->world.players[slot];
         scene->slots[slot] = (struct spectator_slot){.controlled = player->controlled,
-                                                     .present = player->presence == WORLD_PRESENT};
+                                                     .present = player->presence == WORLD_PRESENT ||
+                                                                player->presence == WORLD_AWAY};
     }
     scene->always_count = match->always_count[0];
     memcpy(scene->always, match->always[0], scene->always_count * sizeof *scene->always);

@@ -15,7 +15,7 @@ static uint16_t slot_of(const struct match *match, struct port_session session)
     ARB_ASSERT(session.index < MATCH_SESSIONS_MAX);
     uint16_t slot = match->slot_of_session[session.index];
     const struct match_seat *seat = &match->seats[slot];
-    bool here = seat->seated && seat->has_session && seat->session.index == session.index &&
+    bool here = match_is_heard(match, slot) && seat->session.index == session.index &&
                 seat->session.epoch == session.epoch;
     return here ? slot : ARB_NO_SLOT;
 }
@@ -31,7 +31,8 @@ static void cancel_join(struct match *match, struct port_session session)
 {
     for (uint32_t i = 0; i < match->command_count; i++) {
         struct match_command *command = &match->commands[i];
-        if (command->type == MATCH_COMMAND_JOIN && command->session.index == session.index &&
+        bool comes = command->type == MATCH_COMMAND_JOIN || command->type == MATCH_COMMAND_RETURN;
+        if (comes && command->session.index == session.index &&
             command->session.epoch == session.epoch) {
             /* The others stay in order of arrival: places are given in it. */
             uint32_t behind = --match->command_count - i;
@@ -41,10 +42,16 @@ static void cancel_join(struct match *match, struct port_session session)
     }
 }
 
+static bool ends_session(const struct port_message *message)
+{
+    return message->type == PORT_LEAVE || message->type == PORT_LOST;
+}
+
 static void stage_receive(struct match *match)
 {
     struct port_message message;
     arb_tick now = match->world.head->tick;
+    returns_expire(match);
     while (match->command_count < match->command_capacity &&
            match->port.take(match->port.owner, &message)) {
         uint16_t slot = slot_of(match, message.session);
@@ -52,16 +59,14 @@ static void stage_receive(struct match *match)
             spectators_wish(match, message.session, &message.spectate);
         } else if (message.type == PORT_JOIN && message.role == ARB_ROLE_SPECTATOR) {
             spectators_join(match, &message);
-        } else if (message.type == PORT_LEAVE && spectators_leave(match, message.session)) {
+        } else if (ends_session(&message) && spectators_leave(match, message.session)) {
             continue;
         } else if (message.type == PORT_JOIN) {
-            struct match_command command = {.type = MATCH_COMMAND_JOIN, .session = message.session};
-            memcpy(command.name, message.name, sizeof command.name);
+            struct match_command command = returns_command(match, &message);
             queue_command(match, &command);
-        } else if (message.type == PORT_LEAVE && slot != ARB_NO_SLOT) {
-            queue_command(match,
-                          &(struct match_command){.type = MATCH_COMMAND_LEAVE, .slot = slot});
-        } else if (message.type == PORT_LEAVE) {
+        } else if (ends_session(&message) && slot != ARB_NO_SLOT) {
+            returns_end_session(match, slot, message.type == PORT_LOST);
+        } else if (ends_session(&message)) {
             cancel_join(match, message.session);
         } else if (message.type == PORT_INPUTS && slot != ARB_NO_SLOT) {
             /* The acknowledgements first: the views of its inputs are drawn from them. */
@@ -457,13 +462,12 @@ static void send_snapshot(struct match *match, uint16_t slot, const struct arb_f
     seat->buffer.worst_lead = MATCH_NO_LEAD;
 }
 
-/* Who acknowledges nothing of what it is sent is told and leaves with the next tick. */
+/* Who acknowledges nothing of what it is sent is told, and away with the next tick. */
 static void cut_deaf(struct match *match, uint16_t slot)
 {
     if (match->command_count == match->command_capacity) return; /* in a later one then */
-    match->seats[slot].has_session = false;
     match->port.refuse(match->port.owner, match->seats[slot].session, ARB_REFUSED_PROTOCOL);
-    queue_command(match, &(struct match_command){.type = MATCH_COMMAND_LEAVE, .slot = slot});
+    returns_end_session(match, slot, true);
 }
 
 static void stage_replicate(struct match *match)
@@ -475,7 +479,7 @@ static void stage_replicate(struct match *match)
         interest_build(match->interest, frame);
         replicate_begin(match->replicate, frame);
         for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
-            if (match->seats[slot].seated && match->seats[slot].has_session) {
+            if (match_is_heard(match, slot)) {
                 send_snapshot(match, slot, frame);
                 if (replicate_in_vain(match->replicate, slot)) cut_deaf(match, slot);
             }

@@ -19,7 +19,7 @@ struct net *net_create(struct arb_arena *arena, const struct net_config *config,
                        struct arb_net *transport)
 {
     ARB_ASSERT(config->session_capacity > 0 && config->session_capacity <= UINT16_MAX);
-    ARB_ASSERT(config->messages_per_tick > 0);
+    ARB_ASSERT(config->messages_per_tick > 0 && config->random != NULL);
     struct net *net = arb_arena_take(arena, sizeof *net);
     net->config = *config;
     net->transport = transport;
@@ -76,7 +76,8 @@ static void notify(const struct net *net, enum net_notice_type type, struct port
                    enum arb_refusal reason, const char *name)
 {
     if (net->config.notice == NULL) return;
-    struct net_notice notice = {type, id, reason, name, role_of(net, id)};
+    bool resume = type == NET_HELLO && net->sessions[id.index].resume != 0;
+    struct net_notice notice = {type, id, reason, name, role_of(net, id), resume};
     net->config.notice(net->config.observer, &notice);
 }
 
@@ -91,10 +92,12 @@ static void set_state(struct net *net, struct session *session, enum session_sta
     if (state == SESSION_FREE) net->session_count--;
 }
 
-/* A LEAVE in the inbox; when its turn comes and the match never took the JOIN, it is skipped. */
-static void queue_leave(struct net *net, const struct session *session, struct port_session id)
+/* A LEAVE or LOST in the inbox; when its turn comes and the match never took the JOIN, it is
+ * skipped. */
+static void queue_end(struct net *net, const struct session *session, struct port_session id,
+                      enum port_message_type type)
 {
-    if (session->state == SESSION_OPEN) net_queue(net, PORT_LEAVE, id, NULL, 0);
+    if (session->state == SESSION_OPEN) net_queue(net, type, id, NULL, 0);
 }
 
 void net_refuse(struct net *net, struct port_session id, const struct arb_refused *refused)
@@ -128,7 +131,7 @@ bool net_judge(struct net *net, struct port_session id, enum arb_decode reason)
     if (session == NULL || session->state == SESSION_CLOSING) return false;
     if (++session->bad > net->config.bad_messages_max) {
         net->counters.cut_offenders++;
-        queue_leave(net, session, id);
+        queue_end(net, session, id, PORT_LEAVE);
         net_refuse_reason(net, id, ARB_REFUSED_PROTOCOL);
     }
     return false;
@@ -156,7 +159,7 @@ static void on_connected(struct net *net, const struct arb_net_event *event)
     struct session *session = &net->sessions[event->peer];
     struct port_session old = {(uint16_t)event->peer, session->epoch};
     if (session->state != SESSION_FREE) {
-        queue_leave(net, session, old);
+        queue_end(net, session, old, PORT_LOST);
         set_state(net, session, SESSION_FREE);
     }
     session->epoch = event->epoch;
@@ -171,11 +174,12 @@ static void on_connected(struct net *net, const struct arb_net_event *event)
     if (net->door != 0) net_refuse_reason(net, id, (enum arb_refusal)net->door);
 }
 
-static void on_disconnected(struct net *net, struct port_session id)
+/* Without a goodbye the player may come back. */
+static void on_disconnected(struct net *net, struct port_session id, uint32_t data)
 {
     struct session *session = net_find(net, id);
     if (session == NULL) return;
-    queue_leave(net, session, id);
+    queue_end(net, session, id, data == ARB_GOODBYE_DATA ? PORT_LEAVE : PORT_LOST);
     set_state(net, session, SESSION_FREE);
     notify(net, NET_ENDED, id, ARB_REFUSED_PROTOCOL, NULL);
 }
@@ -208,7 +212,12 @@ static void on_hello(struct net *net, struct session *session, struct port_sessi
     }
     set_state(net, session, SESSION_OPEN);
     session->role = hello.role;
-    net_queue(net, PORT_JOIN, id, hello.name, sizeof hello.name);
+    session->resume = hello.resume;
+    struct net_join join = {.resume = hello.resume};
+    memcpy(join.name, hello.name, sizeof join.name);
+    memcpy(join.token, hello.token, sizeof join.token);
+    if (!hello.resume) net->config.random(net->config.random_owner, join.token, sizeof join.token);
+    net_queue(net, PORT_JOIN, id, &join, sizeof join);
     notify(net, NET_HELLO, id, ARB_REFUSED_PROTOCOL, hello.name);
 }
 
@@ -302,7 +311,8 @@ void net_receive(struct net *net, uint64_t now_ns, arb_tick next_tick, uint16_t 
             on_connected(net, &event);
             break;
         case ARB_NET_DISCONNECTED:
-            on_disconnected(net, (struct port_session){(uint16_t)event.peer, event.epoch});
+            on_disconnected(net, (struct port_session){(uint16_t)event.peer, event.epoch},
+                            event.data);
             break;
         case ARB_NET_MESSAGE:
             on_message(net, &event);
@@ -334,7 +344,7 @@ static void end_sessions(struct net *net, enum arb_refusal reason, bool spectato
         if (session->state == SESSION_FREE) continue;
         if (session->role == ARB_ROLE_SPECTATOR && !spectators_too) continue;
         struct port_session id = {(uint16_t)i, session->epoch};
-        queue_leave(net, session, id);
+        queue_end(net, session, id, PORT_LEAVE);
         net_refuse_reason(net, id, reason);
     }
     arb_net_flush(net->transport, net->now_ns);

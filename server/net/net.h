@@ -11,7 +11,7 @@
 
 enum net_notice_type {
     NET_CONNECTED,  /* a session began; it said nothing yet */
-    NET_HELLO,      /* right versions: it wants a place */
+    NET_HELLO,      /* right versions: it wants a place, or its place again */
     NET_ENDED,      /* it left or timed out */
     NET_REFUSED,    /* it was told `reason` and is being disconnected */
     NET_CUT_SILENT, /* no HELLO in time */
@@ -24,6 +24,7 @@ struct net_notice {
     enum arb_refusal reason; /* NET_REFUSED */
     const char *name;        /* NET_HELLO, else NULL */
     enum arb_role role;      /* as its HELLO said, else a player */
+    bool resume;             /* NET_HELLO: has shown a resume token */
 };
 
 struct net_config {
@@ -33,6 +34,9 @@ struct net_config {
     uint32_t hello_timeout_ms;  /* connected and silent for so long: cut */
     /* So far behind is the time that spectators are told: that of all they get. */
     uint32_t spectator_delay_ticks;
+    /* Bytes that nobody can guess, for resume tokens: of the system, or of the simulator's seed. */
+    void (*random)(void *random_owner, uint8_t *bytes, size_t count);
+    void *random_owner;
     void (*notice)(void *observer, const struct net_notice *notice); /* may be NULL */
     void *observer;
 };

@@ -21,7 +21,15 @@ struct session {
     bool taken;
     uint8_t state; /* enum session_state */
     uint8_t role;  /* enum arb_role, of its HELLO */
+    uint8_t resume; /* the same */
     uint16_t part_message;
+};
+
+/* A JOIN in the inbox. */
+struct net_join {
+    char name[ARB_NAME_BYTES];
+    uint8_t token[ARB_TOKEN_BYTES];
+    uint8_t resume;
 };
 
 /* In front of each message of the inbox; the bytes follow, not aligned. */

@@ -27,7 +27,12 @@ static bool take_join(struct net *net, struct port_message *out, const uint8_t *
     net->joins_left--;
     session->taken = true;
     session->taken_epoch = session->epoch;
-    memcpy(out->name, bytes, sizeof out->name);
+    struct net_join join;
+    ARB_ASSERT(size == sizeof join);
+    memcpy(&join, bytes, sizeof join);
+    memcpy(out->name, join.name, sizeof out->name);
+    memcpy(out->token, join.token, sizeof out->token);
+    out->resume = join.resume != 0;
     out->role = (enum arb_role)session->role;
     return true;
 }
@@ -93,6 +98,7 @@ static bool port_take(void *owner, struct port_message *out)
         out->session = (struct port_session){entry.index, entry.epoch};
         bool good = out->type == PORT_JOIN       ? take_join(net, out, bytes, entry.size)
                     : out->type == PORT_LEAVE    ? take_leave(net, out)
+                    : out->type == PORT_LOST     ? take_leave(net, out)
                     : out->type == PORT_SPECTATE ? take_spectate(net, out, bytes, entry.size)
                                                  : take_inputs(net, out, bytes, entry.size);
         if (good) return true;
@@ -139,7 +145,7 @@ static void port_refuse(void *owner, struct port_session id, enum arb_refusal re
     struct net *net = owner;
     struct session *session = net_find(net, id);
     if (session == NULL) return;
-    session->taken = false; /* no LEAVE follows */
+    session->taken = false; /* neither LEAVE nor LOST follows */
     net_refuse_reason(net, id, reason);
 }
 

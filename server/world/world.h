@@ -44,7 +44,8 @@ struct world_head {
 enum world_presence {
     WORLD_ABSENT = 0,
     WORLD_PRESENT,
-    WORLD_LEFT /* played once; the line stays */
+    WORLD_LEFT, /* played once; the line stays */
+    WORLD_AWAY, /* there, with its character, but the connection is lost */
 };
 
 struct world_player {

@@ -29,7 +29,8 @@ static void apply_player(struct arbiter_client *client, const struct arb_event_p
     if (line->player_id != event->player_id) {
         *line = (struct arbiter_player){.slot = event->slot, .player_id = event->player_id};
     }
-    line->present = event->present != 0;
+    line->present = event->present != ARB_PRESENCE_LEFT;
+    line->away = event->present == ARB_PRESENCE_AWAY;
     line->team = event->team;
     memcpy(line->name, event->name, sizeof line->name);
 }
@@ -214,5 +215,8 @@ uint32_t arb_client_events_take(struct arbiter_client *client)
     events->first = (events->first + taken) % ARB_CLIENT_EVENTS;
     events->count -= taken;
     events->due = 0;
+    memcpy(events->out + taken, events->news, events->news_count * sizeof events->news[0]);
+    taken += events->news_count;
+    events->news_count = 0;
     return taken;
 }

@@ -22,6 +22,8 @@ void arb_client_send_hello(struct arbiter_client *client)
                               .role =
                                   client->config.spectate ? ARB_ROLE_SPECTATOR : ARB_ROLE_PLAYER};
     memcpy(hello.name, client->config.name, sizeof hello.name);
+    hello.resume = client->resumes;
+    memcpy(hello.token, client->token, sizeof hello.token); /* zeros of a new player */
     client->info.client_version = hello.version;
     client->info.client_schema = hello.schema_hash;
     uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
@@ -32,6 +34,9 @@ void arb_client_send_hello(struct arbiter_client *client)
 }
 
 /* ---- REFUSED ---- */
+
+const char arb_client_token_text[] = "the server keeps no place for this player";
+const char arb_client_replaced_text[] = "this player has come on another connection";
 
 const char *arb_client_full_text(const struct arbiter_client *client)
 {
@@ -73,6 +78,12 @@ static void refused(struct arbiter_client *client, const uint8_t *bytes, size_t 
         break;
     case ARB_REFUSED_KICKED:
         arb_client_end(client, ARBITER_REASON_KICKED, "the server removed this player");
+        break;
+    case ARB_REFUSED_TOKEN:
+        arb_client_end(client, ARBITER_REASON_TOKEN, arb_client_token_text);
+        break;
+    case ARB_REFUSED_REPLACED:
+        arb_client_end(client, ARBITER_REASON_REPLACED, arb_client_replaced_text);
         break;
     }
 }
@@ -143,6 +154,8 @@ static void welcome(struct arbiter_client *client, const uint8_t *bytes, size_t 
         return;
     }
     match->known = true;
+    client->has_token = !client->config.spectate;
+    memcpy(client->token, match->welcome.token, sizeof client->token);
     client->schema = match->schema;
     arb_client_make_room(client);
     arb_time_sync_reset(&client->clocks.sync, match->welcome.tick_rate);
@@ -265,6 +278,17 @@ static void counts(struct arbiter_client *client, const uint8_t *bytes, size_t s
     memcpy(out->edges, message.edges, sizeof out->edges);
 }
 
+static void late(struct arbiter_client *client, const uint8_t *bytes, size_t size)
+{
+    struct arb_late message;
+    if (arb_message_decode(ARB_MESSAGE_LATE, &arb_late_fields, bytes, size, &message) ==
+        ARB_DECODE_OK) {
+        arb_line_late(&client->line, message.tick, message.late_ms);
+    } else {
+        arb_client_bad(client);
+    }
+}
+
 void arb_client_message(struct arbiter_client *client, const uint8_t *bytes, size_t size,
                         uint64_t received_ns)
 {
@@ -302,6 +326,12 @@ void arb_client_message(struct arbiter_client *client, const uint8_t *bytes, siz
     case ARB_MESSAGE_COUNTS:
         if (known) {
             counts(client, bytes, size);
+            return;
+        }
+        break;
+    case ARB_MESSAGE_LATE:
+        if (known) {
+            late(client, bytes, size);
             return;
         }
         break;

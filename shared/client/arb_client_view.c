@@ -344,6 +344,7 @@ static bool find_view(struct arbiter_client *client, struct arb_view *view,
     out->time = (struct arbiter_drawn_time){view->from_tick, view->to_tick, view->fraction};
     client->statistics.frozen_frames += view->from_tick == view->to_tick && view->fraction > 0;
     client->statistics.sampled_frames++;
+    arb_client_line_drawn(client, view);
     return true;
 }
 
@@ -460,6 +461,7 @@ void arbiter_client_sample(struct arbiter_client *client, uint64_t now_ns,
         view->own_slot = client->match.welcome.player_slot;
         view->tick_rate = client->match.welcome.tick_rate;
         view->server_tick = (double)client->clocks.server.at / (double)ARB_FINE_TICK;
+        view->silent_ms = arb_line_silent_ms(&client->line, client->now_ns);
         sample_world(client, view);
         sample_own(client, &view->own);
         if (client->config.spectate) {

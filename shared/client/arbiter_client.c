@@ -31,6 +31,8 @@ void arbiter_config_default(struct arbiter_config *config)
         .max_points = 16384,
         .max_welcome_bytes = 1024 * 1024,
         .timeout_ms = 10000,
+        .silence_ms = 500,
+        .late_poll_ms = 50,
         .seed = 1,
     };
 }
@@ -55,7 +57,8 @@ static bool config_valid(const struct arbiter_config *c)
            c->resync_ticks <= ARB_PREDICT_TICKS / 2 && c->max_events_per_poll > 0 &&
            c->max_bad_messages > 0 && c->max_entities > 0 && c->max_entities <= ARB_ENTITIES_MAX &&
            c->max_points > 0 && c->max_points <= 1U << 24 && c->max_welcome_bytes > 0 &&
-           c->max_welcome_bytes <= ARB_LONG_MESSAGE_BYTES_MAX && c->timeout_ms > 0;
+           c->max_welcome_bytes <= ARB_LONG_MESSAGE_BYTES_MAX && c->timeout_ms > 0 &&
+           c->silence_ms > 0 && c->late_poll_ms > 0;
 }
 
 uint32_t arbiter_client_abi(void)
@@ -130,6 +133,9 @@ static void finish(struct arbiter_client *client)
     if (client->match.known) {
         arb_client_events_due(client, true);
     }
+    if (client->info.reason != ARBITER_REASON_ASKED) {
+        arb_client_news(client, ARBITER_LINE_ENDED);
+    }
     bool result = client->board.has_result || client->board.phase == ARBITER_MATCH_RESULT ||
                   client->board.phase == ARBITER_MATCH_ENDED;
     drop_connection(client);
@@ -154,8 +160,16 @@ void arb_client_end(struct arbiter_client *client, enum arbiter_reason reason, c
     }
 }
 
-static void begin(struct arbiter_client *client, uint64_t now_ns)
+/* `token` NULL: as a new player. It may be the client's own. */
+static void begin(struct arbiter_client *client, const uint8_t *token, uint64_t now_ns)
 {
+    client->resumes = token != NULL;
+    client->has_token = false;
+    if (token != NULL) {
+        memmove(client->token, token, sizeof client->token);
+    } else {
+        memset(client->token, 0, sizeof client->token);
+    }
     drop_connection(client);
     drop_board(client);
     memset(&client->info, 0, sizeof client->info);
@@ -163,14 +177,15 @@ static void begin(struct arbiter_client *client, uint64_t now_ns)
     memset(&client->account, 0, sizeof client->account);
     client->schema = NULL;
     client->correction_sum_m = 0.0;
+    client->line = (struct arb_line){.heard_ns = now_ns, .poll_ns = now_ns};
     client->now_ns = now_ns;
     client->connect_ns = now_ns;
 }
 
-bool arb_client_connect_carrier(struct arbiter_client *client, struct arb_carrier *carrier,
-                                uint64_t now_ns)
+static bool connect_carrier(struct arbiter_client *client, struct arb_carrier *carrier,
+                            const uint8_t *token, uint64_t now_ns)
 {
-    begin(client, now_ns);
+    begin(client, token, now_ns);
     struct arb_net_options options = {
         .peer_capacity = 1,
         .seed = (uint32_t)(client->config.seed ^ client->config.seed >> 32),
@@ -190,18 +205,50 @@ bool arb_client_connect_carrier(struct arbiter_client *client, struct arb_carrie
     return true;
 }
 
-bool arbiter_client_connect(struct arbiter_client *client, const char *address, uint16_t port,
-                            uint64_t now_ns)
+bool arb_client_connect_carrier(struct arbiter_client *client, struct arb_carrier *carrier,
+                                uint64_t now_ns)
+{
+    return connect_carrier(client, carrier, NULL, now_ns);
+}
+
+bool arb_client_resume_carrier(struct arbiter_client *client, struct arb_carrier *carrier,
+                               const uint8_t token[ARBITER_TOKEN_BYTES], uint64_t now_ns)
+{
+    return connect_carrier(client, carrier, token, now_ns);
+}
+
+static bool connect_address(struct arbiter_client *client, const char *address, uint16_t port,
+                            const uint8_t *token, uint64_t now_ns)
 {
     struct arb_carrier *carrier = NULL;
     char error[ARBITER_TEXT_BYTES] = "";
     if (arb_udp_connect(address, port, &carrier, error, sizeof error) != ARB_OK) {
-        begin(client, now_ns);
+        begin(client, token, now_ns);
         arb_client_end(client, ARBITER_REASON_ADDRESS, error);
         finish(client);
         return false;
     }
-    return arb_client_connect_carrier(client, carrier, now_ns);
+    return connect_carrier(client, carrier, token, now_ns);
+}
+
+bool arbiter_client_connect(struct arbiter_client *client, const char *address, uint16_t port,
+                            uint64_t now_ns)
+{
+    return connect_address(client, address, port, NULL, now_ns);
+}
+
+bool arbiter_client_resume(struct arbiter_client *client, const char *address, uint16_t port,
+                           const uint8_t token[ARBITER_TOKEN_BYTES], uint64_t now_ns)
+{
+    return connect_address(client, address, port, token, now_ns);
+}
+
+bool arbiter_client_token(const struct arbiter_client *client, uint8_t token[ARBITER_TOKEN_BYTES])
+{
+    if (client->has_token) {
+        memcpy(token, client->token, ARBITER_TOKEN_BYTES);
+    }
+    return client->has_token;
 }
 
 static uint64_t step_time(struct arbiter_client *client, uint64_t now_ns)
@@ -225,7 +272,7 @@ void arbiter_client_disconnect(struct arbiter_client *client, uint64_t now_ns)
     }
     client->connection = ARBITER_DISCONNECTING;
     client->connect_ns = now;
-    arb_net_disconnect(client->net, 0, 0);
+    arb_net_disconnect(client->net, 0, ARB_GOODBYE_DATA);
     arb_net_flush(client->net, now);
 }
 
@@ -255,6 +302,8 @@ static void disconnected(struct arbiter_client *client, uint32_t data)
             [ARB_REFUSED_PROTOCOL] = {ARBITER_REASON_PROTOCOL, "the server refused our messages"},
             [ARB_REFUSED_SHUTDOWN] = {ARBITER_REASON_SHUTDOWN, "the server stops"},
             [ARB_REFUSED_KICKED] = {ARBITER_REASON_KICKED, "the server removed this player"},
+            [ARB_REFUSED_TOKEN] = {ARBITER_REASON_TOKEN, arb_client_token_text},
+            [ARB_REFUSED_REPLACED] = {ARBITER_REASON_REPLACED, arb_client_replaced_text},
         };
         uint32_t index = data < sizeof given / sizeof given[0] ? data : 0;
         arb_client_end(client, given[index].reason, given[index].text);
@@ -330,6 +379,7 @@ void arbiter_client_poll(struct arbiter_client *client, uint64_t now_ns)
     client->clocks.poll_gap_ns = now - before < GAP_NS_MAX ? now - before : GAP_NS_MAX;
     arb_net_service(client->net, now);
     handle_events(client);
+    arb_client_line_poll(client, now);
     check_deadlines(client, now);
     if (client->ending) {
         note_bytes(client);

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* Goes up when a struct or a function changes its form; arbiter_config carries it. */
-#define ARBITER_CLIENT_ABI 2U
+#define ARBITER_CLIENT_ABI 3U
 
 enum {
     ARBITER_NAME_BYTES = 32,    /* a name with its NUL, UTF-8 */
@@ -34,6 +34,8 @@ enum {
     ARBITER_FIELDS_MAX = 16,      /* values of one entity */
     ARBITER_SHAPE_POINTS_MAX = 8, /* corners of a static shape */
     ARBITER_WEAPONS_MAX = 6,
+    ARBITER_TOKEN_BYTES = 16, /* a resume token */
+    ARBITER_STUTTERS = 32,    /* the newest that are kept */
     ARBITER_NO_SLOT = 0xFFFF, /* no player */
 };
 
@@ -96,6 +98,8 @@ struct arbiter_config {
     uint32_t max_welcome_bytes; /* 1 MiB: rules and map; freed when they have arrived */
 
     uint32_t timeout_ms; /* 10000: silence of the server that ends the connection */
+    uint32_t silence_ms; /* 500: silence that is told of, see ARBITER_EVENT_LINE */
+    uint32_t late_poll_ms; /* 50: a longer way from poll to poll is a stutter of this process */
     uint64_t seed;       /* of the transport's identifiers; equal seeds, equal runs */
 
     arbiter_tick_function on_tick; /* NULL: none */
@@ -128,7 +132,32 @@ uint64_t arbiter_now_ns(void);
 bool arbiter_client_connect(struct arbiter_client *client, const char *address, uint16_t port,
                             uint64_t now_ns);
 
-/* Asks for the end; ARBITER_OFFLINE follows once the server knows, or after a second. */
+/* ---- coming back ----
+ *
+ * The server keeps the place of a player whose connection was lost for its option
+ * match.rejoin_grace_s: its character stays where it is, holding the last input for a moment and
+ * nothing after that. Whoever shows the player's resume token in that time is that player again:
+ * slot, score and, where it still lives, character. Nothing else of the earlier connection is left,
+ * the first snapshot is a whole one. If the earlier connection still stands, it is ended there with
+ * ARBITER_REASON_REPLACED. arbiter_client_disconnect gives the place up; destroying a client, or
+ * the end of its process, does not.
+ *
+ * The token is a secret like a password: whoever has it is the player. It stays the same for all of
+ * a match and is worth nothing in another. A game that wants to come back after its own end writes
+ * it to a file. */
+
+/* The token of the newest connection that was welcomed; stays known after its end, until the next
+ * one begins. False: none, as of spectators. */
+bool arbiter_client_token(const struct arbiter_client *client, uint8_t token[ARBITER_TOKEN_BYTES]);
+
+/* As arbiter_client_connect, as the player whose token this is. ARBITER_REASON_TOKEN when the
+ * server keeps no place for it (wrong, too late, another match): nobody has joined then, and
+ * arbiter_client_connect is there for a new player. */
+bool arbiter_client_resume(struct arbiter_client *client, const char *address, uint16_t port,
+                           const uint8_t token[ARBITER_TOKEN_BYTES], uint64_t now_ns);
+
+/* Asks for the end; ARBITER_OFFLINE follows once the server knows, or after a second. The player
+ * has left the match then. */
 void arbiter_client_disconnect(struct arbiter_client *client, uint64_t now_ns);
 
 /* For poll or select (on Windows a SOCKET as an int); -1 while there is none. */
@@ -225,12 +254,13 @@ struct arbiter_player {
     bool present; /* false: has left, the line stays */
     int32_t score;
     uint16_t kills, deaths, deaths_by_nobody;
+    bool away; /* present, but its connection is lost: it may come back */
     uint64_t player_id;
     char name[ARBITER_NAME_BYTES];
 };
 
 enum arbiter_event_kind {
-    ARBITER_EVENT_PLAYER = 1, /* a: slot, b: 1 joined, 0 left */
+    ARBITER_EVENT_PLAYER = 1, /* a: slot, b: 1 joined or back, 0 left, 2 connection lost */
     ARBITER_EVENT_REBIND,     /* key: what this client controls now, 0: nothing */
     ARBITER_EVENT_DEATH,      /* key: victim; a: its slot, b: killer's slot, c: cause */
     ARBITER_EVENT_HIT,    /* key: victim; a: shooter, b: victim's slot, c: damage; x, y: where */
@@ -240,6 +270,31 @@ enum arbiter_event_kind {
     ARBITER_EVENT_IMPACT, /* a projectile ended at a character; a: shooter's slot, b: action,
                              c: pellet; x, y: where. Of those that one sees, or whose character
                              there; HIT and DEATH tell whom it hurt */
+    /* Of the own connection, not of the match; tick 0. a: enum arbiter_line, b: enum arbiter_reason
+     * of an end, c: ms since the server was heard last. */
+    ARBITER_EVENT_LINE = 64,
+};
+
+/* What an outage looks like, by what it is:
+ *
+ * a name that cannot be resolved   arbiter_resolve is false; no connection was begun
+ * an address that is none          arbiter_client_connect is false; OFFLINE, REASON_ADDRESS
+ * nobody answers                   CONNECTING for timeout_ms, then OFFLINE, REASON_NO_ANSWER
+ * another version                  JOINING, then OFFLINE, REASON_VERSION; both are named
+ * no place, match over, kicked     OFFLINE, REASON_FULL, _ENDED, _KICKED
+ * a token that opens nothing       OFFLINE, REASON_TOKEN
+ * the network is gone for less     LINE SILENT after silence_ms; stays CONNECTED, what is drawn
+ *   than timeout_ms                  freezes; LINE BACK with the next datagram
+ * for longer, or the server died   LINE SILENT, then LINE ENDED: OFFLINE, REASON_LOST. Resume: the
+ *                                    same player within match.rejoin_grace_s, else REASON_TOKEN; a
+ *                                    server that was started anew knows no token of before
+ * the server stops in order        LINE ENDED: OFFLINE, REASON_SHUTDOWN
+ *
+ * view->game is ARBITER_GAME_ERROR after each of these ends, unless the result was there. */
+enum arbiter_line {
+    ARBITER_LINE_SILENT = 1, /* nothing was heard for silence_ms */
+    ARBITER_LINE_BACK,       /* heard again */
+    ARBITER_LINE_ENDED,      /* the connection is over; not told where it was asked for */
 };
 
 enum arbiter_cause {
@@ -285,6 +340,7 @@ struct arbiter_view {
     uint32_t tick_rate;      /* Hz; 0 before all is here */
     struct arbiter_drawn_time time;
     double server_tick; /* estimate of the server's present */
+    uint32_t silent_ms; /* since the server was heard last, from silence_ms on; 0: it is heard */
     uint16_t own_slot;  /* ARBITER_NO_SLOT before all is here, and for spectators */
     struct arbiter_own own;
     uint32_t
@@ -387,6 +443,8 @@ enum arbiter_reason {
     ARBITER_REASON_KICKED,
     ARBITER_REASON_BAD_SERVER, /* malformed messages, or a map that does not match its hash */
     ARBITER_REASON_ROOM,       /* map or snapshots larger than the configured room */
+    ARBITER_REASON_TOKEN,      /* no player is kept for this resume token */
+    ARBITER_REASON_REPLACED,   /* the same player has come on another connection */
 };
 
 struct arbiter_disconnect_info {
@@ -409,6 +467,28 @@ struct arbiter_corrections {
     uint32_t jumped;  /* death, respawn, another character, a resync */
 };
 
+/* Whose fault a stutter was. */
+enum arbiter_stutter_cause {
+    ARBITER_STUTTER_SERVER,  /* a tick ran late there; the server has told so */
+    ARBITER_STUTTER_LOSS,    /* snapshots were lost on the way */
+    ARBITER_STUTTER_JITTER,  /* they came late */
+    ARBITER_STUTTER_PROCESS, /* this process did not poll for late_poll_ms */
+    ARBITER_STUTTER_CAUSES,
+};
+
+/* The drawn world ran out of snapshots (for a tick at least), or stood still since nobody polled.
+ */
+struct arbiter_stutter {
+    uint64_t at_ns; /* when it began */
+    float ms;       /* how long */
+    uint32_t cause; /* enum arbiter_stutter_cause */
+};
+
+/* The newest ARBITER_STUTTERS of the newest connection, the newest first; returns how many were
+ * written. One is there a quarter of a second after its end, when the server's word of it is. */
+uint32_t arbiter_client_stutters(const struct arbiter_client *client, struct arbiter_stutter *out,
+                                 uint32_t capacity);
+
 /* Of the newest connection. */
 struct arbiter_statistics {
     float rtt_ms, rtt_min_ms;
@@ -429,6 +509,8 @@ struct arbiter_statistics {
     uint64_t events_lost; /* more than fitted between two samples */
     uint64_t resyncs;     /* jumps of the input clock */
     uint64_t frozen_frames, sampled_frames;
+    uint64_t stutters[ARBITER_STUTTER_CAUSES]; /* by cause */
+    float stutter_ms[ARBITER_STUTTER_CAUSES];  /* sums */
     /* Own projectiles: drawn before the server told of them; found in its word; taken back, since
      * it did not fire them or they met something unseen. The rest ended by themselves before. */
     uint64_t projectiles_predicted, projectiles_confirmed, projectiles_unconfirmed;

@@ -10,6 +10,7 @@
  * arb_client_spectate.c      the same of a spectator: what it wants to see
  * arb_client_view.c          what is drawn
  * arb_client_projectiles.c   what flies
+ * arb_client_line.c          silence, stutters and whose fault they were
  * arb_client_info.c          map, tables, figures
  */
 #ifndef ARBITER_CLIENT_INTERNAL_H
@@ -17,6 +18,7 @@
 
 #include "shared/client/arb_client_history.h"
 #include "shared/client/arb_client_light.h"
+#include "shared/client/arb_client_line.h"
 #include "shared/client/arb_client_pace.h"
 #include "shared/client/arb_client_predict.h"
 #include "shared/client/arb_client_projectiles.h"
@@ -28,6 +30,7 @@
 enum {
     ARB_CLIENT_PINGS = 16,       /* under way at once */
     ARB_CLIENT_EVENTS = 256,     /* waiting for their tick or for the next sample */
+    ARB_CLIENT_NEWS = 8,         /* of the line, waiting for the next sample */
     ARB_CLIENT_NO_MEASURE = 127, /* of buffer_ticks: no new input since the last snapshot */
 };
 
@@ -102,7 +105,9 @@ struct arb_client_events {
     arb_tick ticks[ARB_CLIENT_EVENTS];
     uint32_t first, due, count; /* ring from first; the first `due` are applied, not yet sampled */
     arb_tick newest;            /* to widen ticks with */
-    struct arbiter_event out[ARB_CLIENT_EVENTS];
+    struct arbiter_event news[ARB_CLIENT_NEWS]; /* of the line; told behind the match's */
+    uint32_t news_count;
+    struct arbiter_event out[ARB_CLIENT_EVENTS + ARB_CLIENT_NEWS];
 };
 
 struct arb_client_board {
@@ -135,6 +140,10 @@ struct arbiter_client {
     struct arbiter_disconnect_info info;
     struct arbiter_statistics statistics;
     double correction_sum_m;
+    bool has_token;                     /* the welcome of the newest connection had one */
+    uint8_t token[ARBITER_TOKEN_BYTES]; /* of it; before the welcome the one that is shown */
+    bool resumes;
+    struct arb_line line; /* of the newest connection */
 
     struct arb_net *net;
     uint64_t now_ns;     /* of the newest call */
@@ -161,6 +170,9 @@ struct arbiter_client {
 /* As arbiter_client_connect, over a carrier of the caller's, which the client closes. */
 bool arb_client_connect_carrier(struct arbiter_client *client, struct arb_carrier *carrier,
                                 uint64_t now_ns);
+/* The same of arbiter_client_resume. */
+bool arb_client_resume_carrier(struct arbiter_client *client, struct arb_carrier *carrier,
+                               const uint8_t token[ARBITER_TOKEN_BYTES], uint64_t now_ns);
 /* Predicted state of published tick `tick`; false when none is held. */
 bool arb_client_predicted(const struct arbiter_client *client, arb_tick tick, struct arb_own *own);
 /* The newest committed frame; false before the first. Points into the client. */
@@ -177,6 +189,7 @@ void arb_client_bad(struct arbiter_client *client);
 void arb_client_message(struct arbiter_client *client, const uint8_t *bytes, size_t size,
                         uint64_t received_ns);
 void arb_client_send_hello(struct arbiter_client *client);
+extern const char arb_client_token_text[], arb_client_replaced_text[];
 /* Why there is no place for it. */
 const char *arb_client_full_text(const struct arbiter_client *client);
 
@@ -191,6 +204,13 @@ void arb_client_event(struct arbiter_client *client, const uint8_t *bytes, size_
 void arb_client_events_due(struct arbiter_client *client, bool all);
 /* Takes the applied ones out, as a sample gives them. */
 uint32_t arb_client_events_take(struct arbiter_client *client);
+
+/* Of the own line, behind what is told of the match; of too many the oldest are forgotten. */
+void arb_client_news(struct arbiter_client *client, enum arbiter_line what);
+/* In each poll: what was heard, and whether the poll is late. */
+void arb_client_line_poll(struct arbiter_client *client, uint64_t now_ns);
+/* The view of a sample: whether it ran out of snapshots. */
+void arb_client_line_drawn(struct arbiter_client *client, const struct arb_view *view);
 
 /* Clocks to now_ns. */
 void arb_client_clocks_advance(struct arbiter_client *client, uint64_t now_ns);

@@ -15,7 +15,8 @@ const struct arb_fields arb_event_head_fields = ARB_FIELDS("EVENT", head_rows);
 
 static const struct arb_field player_rows[] = {
     ARB_FIELD(arb_event_player, slot, U16, 16, 0, ARB_PLAYERS_MAX - 1, "slot"),
-    ARB_FIELD(arb_event_player, present, U8, 1, 0, 1, "1 joined or there, 0 left"),
+    ARB_FIELD(arb_event_player, present, U8, 2, ARB_PRESENCE_LEFT, ARB_PRESENCE_AWAY,
+              "1 joined, there or back, 0 left, 2 connection lost, place kept"),
     ARB_FIELD(arb_event_player, team, U8, 8, 0, 255, "team; 0: none"),
     ARB_FIELD(arb_event_player, player_id, U64, 64, 0, 0, "player"),
     ARB_FIELD(arb_event_player, name, TEXT, 0, 0, 0, "name"),

@@ -12,11 +12,13 @@ static const struct arb_field hello_rows[] = {
     ARB_FIELD(arb_hello, name, TEXT, 0, 0, 0, "player's name, as shown to others"),
     ARB_FIELD(arb_hello, role, U8, 1, ARB_ROLE_PLAYER, ARB_ROLE_SPECTATOR,
               "0 player, 1 spectator: no character"),
+    ARB_FIELD(arb_hello, resume, U8, 1, 0, 1, "1: comes back as the player of the token"),
+    ARB_FIELD(arb_hello, token, BYTES, 0, 0, 0, "of a WELCOME; zeros without resume"),
 };
 const struct arb_fields arb_hello_fields = ARB_FIELDS("HELLO", hello_rows);
 
 static const struct arb_field refused_rows[] = {
-    ARB_FIELD(arb_refused, reason, U8, 8, ARB_REFUSED_VERSION, ARB_REFUSED_KICKED,
+    ARB_FIELD(arb_refused, reason, U8, 8, ARB_REFUSED_VERSION, ARB_REFUSED_REPLACED,
               "table Refusals"),
     ARB_FIELD(arb_refused, server_version, U16, 16, 0, U16_MAX, "protocol version of the server"),
     ARB_FIELD(arb_refused, client_version, U16, 16, 0, U16_MAX, "as the HELLO said; 0: none came"),
@@ -68,12 +70,19 @@ static const struct arb_field counts_rows[] = {
 };
 const struct arb_fields arb_counts_fields = ARB_FIELDS("COUNTS", counts_rows);
 
+static const struct arb_field late_rows[] = {
+    ARB_FIELD(arb_late, tick, U32, 32, 0, U32_MAX, "low 32 bits of the published tick of the step"),
+    ARB_FIELD(arb_late, late_ms, U16, 16, 0, U16_MAX, "ms after its time; 65535: or more"),
+};
+const struct arb_fields arb_late_fields = ARB_FIELDS("LATE", late_rows);
+
 const struct arb_fields *const arb_proto_tables[] = {
     &arb_hello_fields,        &arb_refused_fields,
     &arb_welcome_fields,      &arb_part_fields,
     &arb_ping_fields,         &arb_pong_fields,
     &arb_spectate_fields,     &arb_snapshot_header_fields,
-    &arb_counts_fields,       &arb_event_head_fields,
+    &arb_counts_fields,       &arb_late_fields,
+    &arb_event_head_fields,
     &arb_event_player_fields, &arb_event_rebind_fields,
     &arb_event_death_fields,  &arb_event_hit_fields,
     &arb_event_impact_fields, &arb_event_score_fields,

@@ -13,6 +13,7 @@
 
 enum {
     ARB_NAME_BYTES = 32, /* with the NUL */
+    ARB_TOKEN_BYTES = 16, /* a resume token */
     ARB_PLAYERS_MAX = 1024,
     ARB_INPUTS_PER_PACKET_MAX = 32,
     ARB_CHUNK_PAYLOAD_MAX = 8186, /* the format's bound; what is configured must fit a datagram */
@@ -46,7 +47,8 @@ const char *arb_decode_text(enum arb_decode reason);
     X(19, SNAPSHOT, 's', 'u', "a chunk of a snapshot")                                             \
     X(20, PONG, 's', 'u', "answers a ping")                                                        \
     X(21, EVENT, 's', 'r', "something that must not be lost, with its tick")                       \
-    X(22, COUNTS, 's', 'r', "what the server counted of this client")
+    X(22, COUNTS, 's', 'r', "what the server counted of this client")                              \
+    X(23, LATE, 's', 'r', "a step began late")
 
 enum arb_message_type {
 #define X(value, name, sender, channel, text) ARB_MESSAGE_##name = value,
@@ -65,7 +67,7 @@ int arb_message_type(const uint8_t *bytes, size_t size);
  * without the NUL. */
 bool arb_proto_text_valid(const char *text, size_t size);
 
-/* ---- HELLO, REFUSED, PING, PONG, SPECTATE, COUNTS: fixed tables ---- */
+/* ---- HELLO, REFUSED, PING, PONG, SPECTATE, COUNTS, LATE: fixed tables ---- */
 
 enum arb_role {
     ARB_ROLE_PLAYER,
@@ -76,7 +78,9 @@ struct arb_hello {
     uint16_t version;     /* ARB_PROTOCOL_VERSION */
     uint64_t schema_hash; /* arb_proto_schema_hash() */
     char name[ARB_NAME_BYTES];
-    uint8_t role; /* enum arb_role */
+    uint8_t role;   /* enum arb_role */
+    uint8_t resume; /* 1: the player of this token, or nobody */
+    uint8_t token[ARB_TOKEN_BYTES];
 };
 
 /* Version and hash stand first in the HELLO of every version, so that a server of another one can
@@ -90,7 +94,9 @@ bool arb_hello_peek(const uint8_t *bytes, size_t size, uint16_t *version, uint64
     X(3, ENDED, "the match is over")                                                               \
     X(4, PROTOCOL, "the client sent what no client sends")                                         \
     X(5, SHUTDOWN, "the server stops")                                                             \
-    X(6, KICKED, "slow reader or repeated offence")
+    X(6, KICKED, "slow reader or repeated offence")                                                \
+    X(7, TOKEN, "no place is kept for the player of this resume token")                            \
+    X(8, REPLACED, "the same player has come on another connection")
 
 enum arb_refusal {
 #define X(value, name, text) ARB_REFUSED_##name = value,
@@ -116,6 +122,12 @@ struct arb_pong {
     uint16_t fraction; /* 1/65536 of a tick passed since that tick's deadline minus one period, i.e.
                           towards it */
     uint32_t wait_us;  /* between the ping's arrival at the socket and sending this */
+};
+
+/* A step that began late: what a player then saw was no fault of the network. */
+struct arb_late {
+    uint32_t tick; /* low 32 bits of the published tick of that step */
+    uint16_t late_ms;
 };
 
 /* All that a spectator says, over and over: the newest number counts. */
@@ -144,6 +156,7 @@ struct arb_counts {
 struct arb_welcome {
     char mode[ARB_NAME_BYTES];
     uint8_t match_id[16];
+    uint8_t token[ARB_TOKEN_BYTES]; /* brings this player back; zeros: a spectator's */
     uint64_t player_id;
     uint16_t player_slot; /* ARB_NO_SLOT: a spectator */
     uint16_t player_capacity;
@@ -378,6 +391,11 @@ enum arb_end_reason { ARB_END_TIME, ARB_END_SCORE, ARB_END_ABORTED, ARB_END_NOBO
 /* "time", "score", "aborted", "nobody", "empty": as in the result file. */
 const char *arb_end_reason_text(enum arb_end_reason reason);
 
+enum arb_presence { ARB_PRESENCE_LEFT, ARB_PRESENCE_THERE, ARB_PRESENCE_AWAY };
+
+/* Disconnect data of a client whose player leaves the match; with any other it may come back. */
+enum { ARB_GOODBYE_DATA = 1 };
+
 #define ARB_NO_SLOT 0xFFFFU
 
 struct arb_event {
@@ -386,7 +404,7 @@ struct arb_event {
     union {
         struct arb_event_player {
             uint16_t slot;
-            uint8_t present; /* 1 joined or there, 0 left */
+            uint8_t present; /* enum arb_presence */
             uint8_t team;
             uint64_t player_id;
             char name[ARB_NAME_BYTES];
@@ -441,7 +459,7 @@ enum arb_decode arb_event_decode(const uint8_t *bytes, size_t size, struct arb_e
 /* ---- table-driven messages ---- */
 
 extern const struct arb_fields arb_hello_fields, arb_refused_fields, arb_ping_fields,
-    arb_pong_fields, arb_spectate_fields, arb_counts_fields;
+    arb_pong_fields, arb_spectate_fields, arb_counts_fields, arb_late_fields;
 
 /* Type byte, then the struct by its table; 0 when it does not fit. */
 size_t arb_message_encode(enum arb_message_type type, const struct arb_fields *fields,

@@ -9,6 +9,8 @@
 static const struct arb_field welcome_rows[] = {
     ARB_FIELD(arb_welcome, mode, TEXT, 0, 0, 0, "name of the mode: picks schema and mover"),
     ARB_FIELD(arb_welcome, match_id, BYTES, 0, 0, 0, "random number of the match"),
+    ARB_FIELD(arb_welcome, token, BYTES, 0, 0, 0,
+              "resume token of this player, a secret; zeros: a spectator"),
     ARB_FIELD(arb_welcome, player_id, U64, 64, 0, 0, "this player; 0: a spectator"),
     ARB_FIELD(arb_welcome, player_slot, U16, 16, 0, 65535.0,
               "this player's slot, below player_capacity; 65535: a spectator"),

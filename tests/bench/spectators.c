@@ -262,6 +262,12 @@ static struct cost run_phase(enum phase phase, uint32_t ticks)
     return (struct cost){cost.receive_ns / ticks, cost.tick_ns / ticks};
 }
 
+static void draw_token(void *owner, uint8_t *bytes, size_t count)
+{
+    (void)owner;
+    memset(bytes, 1, count); /* spectators have none */
+}
+
 static void open_bench(const struct scene *scene, uint64_t seed, uint32_t spectators,
                        uint32_t seconds)
 {
@@ -282,6 +288,7 @@ static void open_bench(const struct scene *scene, uint64_t seed, uint32_t specta
                                         .messages_per_tick = 16,
                                         .bad_messages_max = 1000,
                                         .hello_timeout_ms = 60000,
+                                        .random = draw_token,
                                         .spectator_delay_ticks =
                                             match_spectator_delay_ticks(&bench.run.config.match)},
                    transport);

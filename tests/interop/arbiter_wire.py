@@ -177,8 +177,8 @@ class Page:
 
 
 PAGE = Page()
-HELLO, REFUSED, PING, PONG, SPECTATE, COUNTS = (
-    PAGE.table(name) for name in ("HELLO", "REFUSED", "PING", "PONG", "SPECTATE", "COUNTS"))
+HELLO, REFUSED, PING, PONG, SPECTATE, COUNTS, LATE = (
+    PAGE.table(name) for name in ("HELLO", "REFUSED", "PING", "PONG", "SPECTATE", "COUNTS", "LATE"))
 
 
 def encode(name, values):

@@ -51,9 +51,9 @@ class Connection:
     def unsequenced(self, message):
         self.peer.send(1, enet.Packet(message, enet.PACKET_FLAG_UNSEQUENCED))
 
-    def hello(self, version=wire.PAGE.version, schema_hash=wire.PAGE.schema_hash, name="stock"):
-        self.reliable(wire.encode("HELLO", {"version": version, "schema_hash": schema_hash, "name": name,
-                                            "role": 0}))
+    def hello(self, version=wire.PAGE.version, schema_hash=wire.PAGE.schema_hash, name="stock", token=None):
+        self.reliable(wire.encode("HELLO", {"version": version, "schema_hash": schema_hash, "name": name, "role": 0,
+                                            "resume": token is not None, "token": token or bytes(16)}))
 
     def wait(self, condition, seconds=10):
         """Pumps until condition() holds; whether it did."""
@@ -64,8 +64,8 @@ class Connection:
             self.pump(2)
         return True
 
-    def close(self):
-        self.peer.disconnect()
+    def close(self, for_good=True):
+        self.peer.disconnect(1 if for_good else 0)
         return self.wait(lambda: self.disconnected, 3)
 
 
@@ -99,6 +99,8 @@ class Player(Connection):
             self._event(wire.decode_event(message))
         elif name == "COUNTS":
             self.counts = wire.decode("COUNTS", message)
+        elif name == "LATE":
+            wire.decode("LATE", message)
         else:
             raise AssertionError(f"a server does not send {name}")
 

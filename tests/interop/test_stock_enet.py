@@ -134,7 +134,8 @@ class StockEnet(unittest.TestCase):
             # One of another version may say more after the two.
             client = stock_client.Connection(port)
             self.assertTrue(client.wait(lambda: client.connected))
-            hello = wire.encode("HELLO", {"version": 9, "schema_hash": 5, "name": "", "role": 0})
+            hello = wire.encode("HELLO", {"version": 9, "schema_hash": 5, "name": "", "role": 0,
+                                          "resume": 0, "token": bytes(16)})
             client.reliable(hello + bytes(range(200)))
             self.assertTrue(client.wait(lambda: client.refused is not None))
             self.assertEqual(client.refused["client_version"], 9)

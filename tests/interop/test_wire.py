@@ -63,7 +63,7 @@ class Tables(unittest.TestCase):
 
     cases = {
         "HELLO": ("hello", {"version": 0x1234, "schema_hash": 0x0123456789ABCDEF, "name": "Zoë 🐍",
-                            "role": 1}),
+                            "role": 1, "resume": 1, "token": bytes(range(0x3C, 0x4C))}),
         "REFUSED": ("refused", {"reason": 6, "server_version": 0x8001, "client_version": 0x7FFE,
                                 "server_hash": 0xFEDCBA9876543210, "client_hash": 0x8000000000000001}),
         "PING": ("ping", {"sequence": 0xFFF1}),
@@ -73,6 +73,7 @@ class Tables(unittest.TestCase):
         "COUNTS": ("counts", {"ticks": 0x80000001, "inputs_consumed": 2, "inputs_starved": 3, "inputs_late": 4,
                               "inputs_duplicate": 5, "inputs_refused": 0xFFFFFFFF,
                               "edges": [0x01010101 * (i + 1) for i in range(16)]}),
+        "LATE": ("late", {"tick": 0xFFFFFFF4, "late_ms": 0x8102}),
     }
 
     def test_encode_gives_the_golden_bytes(self):
@@ -133,6 +134,7 @@ class Long(unittest.TestCase):
         welcome = wire.decode_welcome(GOLDEN["welcome"], PARAMETERS)
         self.assertEqual(welcome["mode"], "arena")
         self.assertEqual(welcome["match_id"], bytes(range(0xF0, 0x100)))
+        self.assertEqual(welcome["token"], bytes(range(0x90, 0xA0)))
         self.assertEqual(welcome["player_id"], 0x8000000000000005)
         self.assertEqual((welcome["player_slot"], welcome["player_capacity"]), (15, 16))
         self.assertEqual((welcome["tick"], welcome["tick_rate"]), (0xFFFFFF00, 60))

@@ -50,6 +50,7 @@ TABLE_MESSAGE(ping, PING)
 TABLE_MESSAGE(pong, PONG)
 TABLE_MESSAGE(spectate, SPECTATE)
 TABLE_MESSAGE(counts, COUNTS)
+TABLE_MESSAGE(late, LATE)
 
 static void hello_fill(struct proto_decoded *out)
 {
@@ -57,6 +58,10 @@ static void hello_fill(struct proto_decoded *out)
     out->hello.schema_hash = 0x0123456789ABCDEFULL;
     strcpy(out->hello.name, "Zo\xC3\xAB \xF0\x9F\x90\x8D");
     out->hello.role = ARB_ROLE_SPECTATOR;
+    out->hello.resume = 1;
+    for (uint32_t i = 0; i < ARB_TOKEN_BYTES; i++) {
+        out->hello.token[i] = (uint8_t)(0x3C + i);
+    }
 }
 
 static void refused_fill(struct proto_decoded *out)
@@ -101,6 +106,11 @@ static void counts_fill(struct proto_decoded *out)
     for (uint32_t i = 0; i < ARB_BUTTON_COUNT; i++) {
         counts->edges[i] = 0x01010101U * (i + 1);
     }
+}
+
+static void late_fill(struct proto_decoded *out)
+{
+    out->late = (struct arb_late){0xFFFFFFF4, 0x8102};
 }
 
 /* ---- events ---- */
@@ -367,6 +377,7 @@ static void welcome_fill(struct proto_decoded *out)
     strcpy(welcome->mode, "arena");
     for (uint8_t i = 0; i < 16; i++) {
         welcome->match_id[i] = (uint8_t)(0xF0 + i);
+        welcome->token[i] = (uint8_t)(0x90 + i);
     }
     welcome->player_id = 0x8000000000000005ULL;
     welcome->player_slot = 15;
@@ -723,6 +734,7 @@ const struct proto_sample proto_samples[] = {
     SAMPLE(serpent, serpent, stream),
     SAMPLE(serpent_delta, serpent_delta, stream),
     SAMPLE(counts, counts, counts),
+    SAMPLE(late, late, late),
     SAMPLE(event_player, event, event),
     SAMPLE(event_rebind, event, event),
     SAMPLE(event_death, event, event),

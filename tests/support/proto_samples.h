@@ -22,6 +22,7 @@ struct proto_decoded {
         struct arb_pong pong;
         struct arb_spectate spectate;
         struct arb_counts counts;
+        struct arb_late late;
         struct arb_event event;
         struct arb_part part;
         struct arb_chunk chunk;

@@ -33,6 +33,14 @@ static struct scene {
 
 static const struct arb_link perfect = {.delay_us = 1000};
 
+static uint8_t drawn;
+
+static void draw_bytes(void *owner, uint8_t *bytes, size_t count)
+{
+    (void)owner;
+    memset(bytes, ++drawn, count);
+}
+
 static void open_scene(void)
 {
     memset(&scene, 0, sizeof scene);
@@ -48,7 +56,8 @@ static void open_scene(void)
                                 .messages_per_tick = PER_TICK,
                                 .bad_messages_max = BAD_MAX,
                                 .hello_timeout_ms = 2000,
-                                .spectator_delay_ticks = 600};
+                                .spectator_delay_ticks = 600,
+                                .random = draw_bytes};
     scene.net = net_create(&scene.arena, &config, transport);
     scene.port = net_port(scene.net);
 }

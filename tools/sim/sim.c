@@ -14,7 +14,7 @@ enum {
 };
 
 /* Streams of the seed; players take those from STREAM_PLAYERS on. */
-enum { STREAM_CLOCKS = 900 };
+enum { STREAM_CLOCKS = 900, STREAM_TOKENS };
 
 const char *sim_fault_name(enum sim_fault fault)
 {
@@ -113,6 +113,14 @@ static bool open_trace(struct sim *sim, struct config_error *error)
     return false;
 }
 
+static void draw_token(void *owner, uint8_t *bytes, size_t count)
+{
+    struct sim *sim = owner;
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = (uint8_t)arb_rng_next(&sim->tokens);
+    }
+}
+
 static void open_server(struct sim *sim)
 {
     const struct arb_link direct = {0};
@@ -139,8 +147,11 @@ static void open_server(struct sim *sim)
                        .bad_messages_max = BAD_MESSAGES_MAX,
                        .hello_timeout_ms = (uint32_t)sim->config.auth.timeout_ms,
                        .spectator_delay_ticks = match_spectator_delay_ticks(&sim->config.match),
+                       .random = draw_token,
+                       .random_owner = sim,
                    },
                    transport);
+    arb_rng_seed(&sim->tokens, sim->options.seed, STREAM_TOKENS);
     sim->port = net_port(sim->net);
     sim->config.match.seed = (struct option_seed){sim->options.seed, 1};
     if (sim->options.check) sim->checks = sim_checks_create(sim);
@@ -229,7 +240,9 @@ static void run_server(struct sim *sim)
 {
     sim->server_poll_us = sim->now_us + SERVER_POLL_US;
     uint64_t now_ns = sim_clock_ns(&sim->server_clock, sim->now_us);
+    uint64_t deadline_ns = scheduler_deadline_ns(&sim->scheduler);
     uint32_t due = scheduler_due(&sim->scheduler, now_ns);
+    if (due > 1) match_was_late(sim->match, (uint32_t)((now_ns - deadline_ns) / 1000000));
     sim_checks_turn(sim, NULL);
     if (due == 0) receive(sim);
     for (uint32_t i = 0; i < due; i++) {

@@ -74,6 +74,7 @@ struct sim {
     uint64_t server_busy_us; /* it does nothing until then */
     uint64_t overrun_us;     /* when it was late last, 0: never */
     uint32_t sessions;
+    struct arb_rng tokens; /* what the net draws resume tokens from */
 
     struct bot_policy *policy;
     struct sim_player *players;  /* clients, then spectators, then spare players */
