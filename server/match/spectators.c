@@ -120,10 +120,12 @@ void spectators_join(struct match *match, const struct port_message *message)
 {
     struct spectators *spectators = match->spectators;
     struct spectator *spectator = spectators == NULL ? NULL : free_place(spectators);
-    if (spectator == NULL || match_ended(match)) {
+    if (spectator == NULL || match_ended(match) || message->resume) {
         match->spectators_refused++;
         match->port.refuse(match->port.owner, message->session,
-                           spectator == NULL ? ARB_REFUSED_FULL : ARB_REFUSED_ENDED);
+                           message->resume     ? ARB_REFUSED_TOKEN /* nobody's: it has no place */
+                           : spectator == NULL ? ARB_REFUSED_FULL
+                                               : ARB_REFUSED_ENDED);
         return;
     }
     struct arb_vec2 middle = middle_of(&match->map->bounds);

@@ -19,8 +19,8 @@ struct session {
     arb_sequence newest_sequence; /* of its inputs */
     uint32_t taken_epoch;         /* its JOIN was taken by the match, which is owed a LEAVE */
     bool taken;
-    uint8_t state; /* enum session_state */
-    uint8_t role;  /* enum arb_role, of its HELLO */
+    uint8_t state;  /* enum session_state */
+    uint8_t role;   /* enum arb_role, of its HELLO */
     uint8_t resume; /* the same */
     uint16_t part_message;
 };

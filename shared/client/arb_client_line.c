@@ -7,8 +7,8 @@
 static const uint64_t ms_ns = 1000000;
 
 enum {
-    WORD_MS = 250,       /* the server's word of a late step may be lost once and sent again */
-    AFTERMATH_MS = 100,  /* after a late poll the world catches up over some frames */
+    WORD_MS = 250,      /* the server's word of a late step may be lost once and sent again */
+    AFTERMATH_MS = 100, /* after a late poll the world catches up over some frames */
 };
 
 /* ---- stutters ---- */
@@ -98,8 +98,8 @@ void arb_line_goes_on(struct arb_line *line, uint64_t now_ns, arb_tick newest, u
     hitch->after = newest;
     hitch->lost = lost > line->lost_before;
     /* What a late poll did is told already. */
-    bool own = line->late_poll_ns != 0 &&
-               line->late_poll_ns + AFTERMATH_MS * ms_ns >= hitch->begin_ns;
+    bool own =
+        line->late_poll_ns != 0 && line->late_poll_ns + AFTERMATH_MS * ms_ns >= hitch->begin_ns;
     if (own || now_ns < hitch->begin_ns + least_ns) {
         return;
     }

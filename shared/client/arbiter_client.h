@@ -97,10 +97,10 @@ struct arbiter_config {
     uint32_t max_points;        /* 16384: body points of one snapshot */
     uint32_t max_welcome_bytes; /* 1 MiB: rules and map; freed when they have arrived */
 
-    uint32_t timeout_ms; /* 10000: silence of the server that ends the connection */
-    uint32_t silence_ms; /* 500: silence that is told of, see ARBITER_EVENT_LINE */
+    uint32_t timeout_ms;   /* 10000: silence of the server that ends the connection */
+    uint32_t silence_ms;   /* 500: silence that is told of, see ARBITER_EVENT_LINE */
     uint32_t late_poll_ms; /* 50: a longer way from poll to poll is a stutter of this process */
-    uint64_t seed;       /* of the transport's identifiers; equal seeds, equal runs */
+    uint64_t seed;         /* of the transport's identifiers; equal seeds, equal runs */
 
     arbiter_tick_function on_tick; /* NULL: none */
     void *on_tick_user;

@@ -82,11 +82,11 @@ const struct arb_fields *const arb_proto_tables[] = {
     &arb_ping_fields,         &arb_pong_fields,
     &arb_spectate_fields,     &arb_snapshot_header_fields,
     &arb_counts_fields,       &arb_late_fields,
-    &arb_event_head_fields,
-    &arb_event_player_fields, &arb_event_rebind_fields,
-    &arb_event_death_fields,  &arb_event_hit_fields,
-    &arb_event_impact_fields, &arb_event_score_fields,
-    &arb_event_phase_fields,  &arb_event_result_fields,
+    &arb_event_head_fields,   &arb_event_player_fields,
+    &arb_event_rebind_fields, &arb_event_death_fields,
+    &arb_event_hit_fields,    &arb_event_impact_fields,
+    &arb_event_score_fields,  &arb_event_phase_fields,
+    &arb_event_result_fields,
 };
 const size_t arb_proto_table_count = sizeof arb_proto_tables / sizeof arb_proto_tables[0];
 

@@ -12,7 +12,7 @@
 #include "shared/proto/arb_schema.h"
 
 enum {
-    ARB_NAME_BYTES = 32, /* with the NUL */
+    ARB_NAME_BYTES = 32,  /* with the NUL */
     ARB_TOKEN_BYTES = 16, /* a resume token */
     ARB_PLAYERS_MAX = 1024,
     ARB_INPUTS_PER_PACKET_MAX = 32,

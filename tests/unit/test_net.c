@@ -189,12 +189,58 @@ static void say_inputs(struct peer *peer, arb_sequence first, uint8_t count, arb
     say(peer, ARB_NET_CHANNEL_UNSEQUENCED, bytes, size);
 }
 
-Test(net, hello_becomes_a_join_and_a_disconnect_a_leave)
+Test(net, a_disconnect_without_a_goodbye_loses_the_session_only)
+{
+    for (uint32_t data = 0; data < 3; data++) {
+        open_scene();
+        joined(0, "Ada");
+        arb_net_disconnect(scene.peers[0].net, 0, data);
+        pass(4);
+        struct port_message message;
+        cr_assert(take(&message));
+        cr_assert_eq(message.type, data == ARB_GOODBYE_DATA ? PORT_LEAVE : PORT_LOST);
+        close_scene();
+    }
+}
+
+Test(net, a_new_player_gets_a_token_of_its_own_and_a_shown_one_is_handed_on)
+{
+    open_scene();
+    struct port_message message;
+    uint8_t bytes[128], token[ARB_TOKEN_BYTES];
+    for (int i = 0; i < 2; i++) {
+        struct peer *peer = connect_peer(i);
+        pass(4);
+        say_hello(peer, "Ada");
+        pass(2);
+        cr_assert(take(&message));
+        cr_assert_not(message.resume);
+        memset(token, i + 1, sizeof token); /* as the rig draws them */
+        cr_assert_arr_eq(message.token, token, sizeof token);
+    }
+    struct arb_hello hello = {.version = ARB_PROTOCOL_VERSION,
+                              .schema_hash = arb_proto_schema_hash(),
+                              .name = "Ada",
+                              .resume = 1};
+    memset(hello.token, 0xA5, sizeof hello.token);
+    struct peer *peer = connect_peer(2);
+    pass(4);
+    say(peer, ARB_NET_CHANNEL_RELIABLE, bytes,
+        arb_message_encode(ARB_MESSAGE_HELLO, &arb_hello_fields, &hello, bytes, sizeof bytes));
+    pass(2);
+    cr_assert(take(&message));
+    cr_assert_eq(message.type, PORT_JOIN);
+    cr_assert(message.resume);
+    cr_assert_arr_eq(message.token, hello.token, sizeof hello.token);
+    close_scene();
+}
+
+Test(net, hello_becomes_a_join_and_a_goodbye_a_leave)
 {
     open_scene();
     struct port_session session = joined(0, "Ada");
     cr_assert_eq(net_session_count(scene.net), 1);
-    arb_net_disconnect(scene.peers[0].net, 0, 0);
+    arb_net_disconnect(scene.peers[0].net, 0, ARB_GOODBYE_DATA);
     pass(4);
     struct port_message message;
     cr_assert(take(&message));
@@ -512,7 +558,7 @@ Test(net, place_taken_again_before_a_tick_gives_the_old_leave_first)
     pass(2);
     struct port_message message;
     cr_assert(take(&message));
-    cr_assert_eq(message.type, PORT_LEAVE);
+    cr_assert_eq(message.type, PORT_LOST);
     cr_assert_eq(message.session.epoch, old.epoch);
     cr_assert(take(&message));
     cr_assert_eq(message.type, PORT_JOIN);

@@ -111,11 +111,11 @@ Test(proto_messages, every_reason_has_a_text)
 
 Test(proto_messages, every_refusal_has_a_text)
 {
-    for (uint8_t reason = ARB_REFUSED_VERSION; reason <= ARB_REFUSED_KICKED; reason++) {
+    for (uint8_t reason = ARB_REFUSED_VERSION; reason <= ARB_REFUSED_REPLACED; reason++) {
         cr_assert_str_neq(arb_refusal_text(reason), "unknown reason");
     }
     cr_assert_str_eq(arb_refusal_text(0), "unknown reason");
-    cr_assert_str_eq(arb_refusal_text(ARB_REFUSED_KICKED + 1), "unknown reason");
+    cr_assert_str_eq(arb_refusal_text(ARB_REFUSED_REPLACED + 1), "unknown reason");
 }
 
 Test(proto_messages, version_is_read_from_a_hello_of_another_version)
@@ -174,7 +174,7 @@ Test(proto_text, a_name_that_is_no_text_or_too_long_is_refused)
     bytes[13] = 0xFF;
     cr_assert_eq(arb_message_decode(ARB_MESSAGE_HELLO, &arb_hello_fields, bytes, size, &out),
                  ARB_DECODE_RANGE);
-    uint8_t longest[12 + 32 + 1];
+    uint8_t longest[12 + 31 + 17 + 1];
     memset(longest, 'a', sizeof longest);
     memcpy(longest, bytes, 11);
     longest[11] = 32;
@@ -182,6 +182,7 @@ Test(proto_text, a_name_that_is_no_text_or_too_long_is_refused)
         arb_message_decode(ARB_MESSAGE_HELLO, &arb_hello_fields, longest, sizeof longest, &out),
         ARB_DECODE_RANGE, "32 bytes leave no room for the NUL");
     longest[11] = 31;
+    memset(longest + 12 + 31, 0, 17);
     longest[12 + 31] = ARB_ROLE_SPECTATOR;
     cr_assert_eq(
         arb_message_decode(ARB_MESSAGE_HELLO, &arb_hello_fields, longest, sizeof longest - 1, &out),
@@ -193,7 +194,7 @@ Test(proto_text, a_name_that_is_no_text_or_too_long_is_refused)
 Test(proto_fields, a_value_outside_its_row_is_our_mistake, .signal = SIGABRT)
 {
     uint8_t bytes[64];
-    struct arb_refused refused = {.reason = ARB_REFUSED_KICKED + 1};
+    struct arb_refused refused = {.reason = ARB_REFUSED_REPLACED + 1};
     arb_message_encode(ARB_MESSAGE_REFUSED, &arb_refused_fields, &refused, bytes, sizeof bytes);
 }
 
@@ -203,7 +204,7 @@ Test(proto_fields, a_value_outside_its_row_is_refused_from_outside)
     struct arb_refused refused = {.reason = ARB_REFUSED_KICKED};
     size_t size =
         arb_message_encode(ARB_MESSAGE_REFUSED, &arb_refused_fields, &refused, bytes, sizeof bytes);
-    static const uint8_t wrong[] = {0, ARB_REFUSED_KICKED + 1, 255};
+    static const uint8_t wrong[] = {0, ARB_REFUSED_REPLACED + 1, 255};
     for (size_t i = 0; i < sizeof wrong; i++) {
         bytes[1] = wrong[i];
         cr_assert_eq(
@@ -261,7 +262,7 @@ Test(proto_events, end_reasons_are_those_of_the_result_file)
 /* Byte of the first shape in the sample: everything before it is whole bytes. */
 static size_t first_shape(void)
 {
-    return 1 + (1 + 5) + 16 + 8 + 2 + 2 + 4 + 2 + 3 + 8 + 16 + 4;
+    return 1 + (1 + 5) + 16 + 16 + 8 + 2 + 2 + 4 + 2 + 3 + 8 + 16 + 4;
 }
 
 static enum arb_decode decode_welcome(const uint8_t *bytes, size_t size)

@@ -147,6 +147,10 @@ void sim_take_seat(struct sim_checks *checks, uint16_t place, struct port_sessio
     seat->player_id = player_id;
     seat->joined_tick = match_tick(checks->sim->match);
     seat->disturbed_tick = seat->joined_tick;
+    /* The earlier session of somebody who came back: what it was put is not for the new one. */
+    for (uint32_t i = 0; i < checks->sim->sessions; i++) {
+        if (checks->sessions[i].player_id == player_id) checks->sessions[i].player_id = 0;
+    }
     struct sim_session *session = &checks->sessions[id.index];
     session->id = id;
     session->player_id = player_id;
@@ -158,7 +162,7 @@ void sim_take_seat(struct sim_checks *checks, uint16_t place, struct port_sessio
 static void on_join(struct sim_checks *checks, const struct match_command *command, uint16_t slot)
 {
     const struct world_player *player = &match_world(checks->sim->match)->players[slot];
-    sim_scores_join(checks, slot);
+    if (command->type == MATCH_COMMAND_JOIN) sim_scores_join(checks, slot);
     sim_take_seat(checks, slot, command->session, player->player_id);
     checks->seats[slot].control = player->control;
 }
@@ -167,9 +171,10 @@ static void on_command(void *owner, const struct match_command *command, uint16_
 {
     struct sim_checks *checks = owner;
     if (slot == ARB_NO_SLOT) return;
-    if (command->type == MATCH_COMMAND_JOIN) {
+    if (command->type == MATCH_COMMAND_JOIN || command->type == MATCH_COMMAND_RETURN) {
         on_join(checks, command, slot);
-    } else {
+        checks->sim->totals.returns += command->type == MATCH_COMMAND_RETURN;
+    } else if (command->type == MATCH_COMMAND_LEAVE) {
         checks->seats[slot].seated = false;
     }
 }
@@ -247,7 +252,8 @@ static bool port_take(void *owner, struct port_message *out)
     if (out->type == PORT_JOIN && out->role == ARB_ROLE_SPECTATOR) {
         sim_spectator_joins(sim->checks, out);
     }
-    if (out->type == PORT_LEAVE) sim_spectator_leaves(sim->checks, out->session);
+    bool ends = out->type == PORT_LEAVE || out->type == PORT_LOST;
+    if (ends) sim_spectator_leaves(sim->checks, out->session);
     return true;
 }
 

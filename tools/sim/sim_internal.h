@@ -28,9 +28,11 @@ struct sim_player {
     struct sim_clock clock;
     struct arb_rng rng;  /* of its frames */
     uint32_t connection; /* +1 for each that it began; 0: none yet */
-    uint64_t frame_us;   /* the next frame; SIM_NEVER while away */
-    uint64_t join_us;    /* begins a connection then; SIM_NEVER: no wish */
-    uint64_t leave_us;   /* leaves then (storms) */
+    bool has_token;      /* of its newest welcome; it may be worth nothing any more */
+    uint8_t token[ARBITER_TOKEN_BYTES];
+    uint64_t frame_us; /* the next frame; SIM_NEVER while away */
+    uint64_t join_us;  /* begins a connection then; SIM_NEVER: no wish */
+    uint64_t leave_us; /* leaves then (storms) */
     bool leaves_politely;
     bool is_spare, is_spectator;
     bool settled;          /* the figures of its newest connection are in the totals */

@@ -93,8 +93,17 @@ void sim_player_set_links(struct sim *sim, struct sim_player *player)
 
 /* ---- coming and going ---- */
 
+static void keep_token(struct sim_player *player)
+{
+    if (player->client != NULL && arbiter_client_token(player->client, player->token)) {
+        player->has_token = true;
+    }
+}
+
+/* Two times of three as the player that it was, where it was one. */
 static void connect_now(struct sim *sim, struct sim_player *player)
 {
+    keep_token(player);
     sim_player_settle(sim, player);
     sim_checks_connection(sim, player);
     struct arb_link links[2];
@@ -106,8 +115,11 @@ static void connect_now(struct sim *sim, struct sim_player *player)
     player->join_us = SIM_NEVER;
     player->frame_us = sim->now_us;
     sim->totals.connections++;
-    bool begun = arb_client_connect_carrier(player->client, carrier,
-                                            sim_clock_ns(&player->clock, sim->now_us));
+    uint64_t now_ns = sim_clock_ns(&player->clock, sim->now_us);
+    bool resumes = player->has_token && (player->connection + player->index) % 3 != 0;
+    bool begun =
+        resumes ? arb_client_resume_carrier(player->client, carrier, player->token, now_ns)
+                : arb_client_connect_carrier(player->client, carrier, now_ns);
     ARB_ASSERT(begun);
     sim_player_set_links(sim, player);
 }
@@ -136,6 +148,7 @@ void sim_player_vanish(struct sim *sim, struct sim_player *player, uint64_t join
 {
     sim_player_settle(sim, player);
     sim_checks_connection(sim, player);
+    keep_token(player);
     arbiter_client_destroy(player->client);
     player->client = NULL;
     player->frame_us = player->leave_us = SIM_NEVER;
@@ -182,8 +195,10 @@ static void lost(struct sim *sim, struct sim_player *player)
         sim_player_vanish(sim, player, SIM_NEVER);
         return;
     }
+    bool too_late = info.reason == ARBITER_REASON_TOKEN;
     bool refused = info.reason == ARBITER_REASON_FULL || info.reason == ARBITER_REASON_ENDED;
-    sim->totals.connections_lost += !refused;
+    if (too_late) player->has_token = false;
+    sim->totals.connections_lost += !refused && !too_late;
     player->frame_us = SIM_NEVER;
     player->join_us = sim->now_us + (refused ? REFUSED_REJOIN_US : REJOIN_US);
     if (match_ended(sim->match)) player->join_us = SIM_NEVER;
