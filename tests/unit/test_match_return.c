@@ -225,8 +225,6 @@ Test(match_return, a_newer_session_takes_over_and_the_older_is_told)
     join_walking();
     struct arb_key key = player(0)->controlled;
     say_join(2, 7, true);
-    /* Its end comes in the same tick, and is no end of the new one. */
-    say(PORT_LOST, 0);
     tick();
     cr_assert_eq(refused_with[0], ARB_REFUSED_REPLACED);
     cr_assert_eq(player(0)->presence, WORLD_PRESENT);
@@ -239,6 +237,24 @@ Test(match_return, a_newer_session_takes_over_and_the_older_is_told)
     cr_assert(arb_key_equal(player(0)->controlled, key));
     cr_assert_eq(player(0)->presence, WORLD_PRESENT);
     cr_assert_eq(match_present_count(match), 1);
+}
+
+Test(match_return, the_end_of_the_older_session_in_the_same_tick_is_none_of_the_newer)
+{
+    static const enum port_message_type ends[] = {PORT_LOST, PORT_LEAVE};
+    for (uint32_t i = 0; i < 2; i++) {
+        config.rejoin_grace_s = i == 0 ? 5 : 0;
+        join_walking();
+        struct arb_key key = player(0)->controlled;
+        say_join(2, 7, true);
+        say(ends[i], 0);
+        tick();
+        cr_assert_eq(refused_with[2], 0);
+        cr_assert_eq(player(0)->presence, WORLD_PRESENT);
+        cr_assert_eq(match->seats[0].session.index, 2);
+        cr_assert(arb_key_equal(player(0)->controlled, key));
+        close_match();
+    }
 }
 
 Test(match_return, of_two_sessions_in_one_tick_the_last_has_the_player)
