@@ -142,6 +142,25 @@ static void do_name(struct match_codec *codec, char name[ARB_NAME_BYTES])
     }
 }
 
+static void do_token_hash(struct match_codec *codec, uint8_t hash[MATCH_TOKEN_HASH_BYTES])
+{
+    for (size_t i = 0; i < MATCH_TOKEN_HASH_BYTES; i++) {
+        hash[i] = (uint8_t)do_bits(codec, hash[i], 8);
+    }
+}
+
+/* Of a token that nobody has there is no slot. */
+static void do_return(struct match_codec *codec, struct match_command *command)
+{
+    if (do_bit(codec, command->slot != ARB_NO_SLOT)) {
+        command->slot = do_slot(codec, command->slot);
+        codec->players[command->slot].is_active = false;
+    } else {
+        command->slot = ARB_NO_SLOT;
+    }
+    do_token_hash(codec, command->token_hash);
+}
+
 static void do_command(struct match_codec *codec, struct match_command *command)
 {
     command->type = (enum match_command_type)do_bits(codec, command->type, TYPE_BITS);
@@ -152,8 +171,13 @@ static void do_command(struct match_codec *codec, struct match_command *command)
             command->session.index = UINT16_MAX;
         }
         do_name(codec, command->name);
+        do_token_hash(codec, command->token_hash);
+        break;
+    case MATCH_COMMAND_RETURN:
+        do_return(codec, command);
         break;
     case MATCH_COMMAND_LEAVE:
+    case MATCH_COMMAND_AWAY:
         command->slot = do_slot(codec, command->slot);
         codec->players[command->slot].is_active = false;
         break;

@@ -108,11 +108,16 @@ static void add_commands(struct match_record *out)
     out->command_count = below(6) == 0 ? below(capacity.commands + 1) : 0;
     for (uint32_t i = 0; i < out->command_count; i++) {
         struct match_command *command = &out->commands[i];
-        *command = (struct match_command){.type = (enum match_command_type)below(3)};
+        *command =
+            (struct match_command){.type = (enum match_command_type)below(MATCH_COMMAND_TYPES)};
         if (command->type == MATCH_COMMAND_JOIN) {
             command->session.index = below(2) == 0 ? UINT16_MAX : 0;
             memset(command->name, 'a' + (int)below(26), below(ARB_NAME_BYTES));
-        } else if (command->type == MATCH_COMMAND_LEAVE) {
+            memset(command->token_hash, (int)below(256), MATCH_TOKEN_HASH_BYTES);
+        } else if (command->type == MATCH_COMMAND_RETURN) {
+            command->slot = below(3) == 0 ? ARB_NO_SLOT : (uint16_t)below(PLAYERS);
+            memset(command->token_hash, (int)below(256), MATCH_TOKEN_HASH_BYTES);
+        } else if (command->type != MATCH_COMMAND_ABORT) {
             command->slot = (uint16_t)below(PLAYERS);
         } else {
             command->reason = (uint8_t)below(5);

@@ -18,7 +18,8 @@ struct profile;
 
 /* bit, name, text */
 #define SIM_FAULT_MAP(X)                                                                           \
-    X(VANISH, vanish, "a client is gone without a word and comes back later, mostly by its resume token")        \
+    X(VANISH, vanish,                                                                              \
+      "a client is gone without a word and comes back later, mostly by its resume token")          \
     X(STALL, stall, "a client is not polled for up to seconds")                                    \
     X(MOVE, move, "a client's address changes: its connection ends, it connects again")            \
     X(CLOCK, clock, "a client's clock runs up to 1 % fast or slow")                                \
@@ -142,7 +143,7 @@ const struct arb_simnet_counters *sim_network_counters(const struct sim *sim);
  * sim_settle. */
 struct sim_totals {
     uint64_t connections, connections_lost;
-    uint64_t returns; /* of players to their place, by resume token; only with check */
+    uint64_t returns;        /* of players to their place, by resume token; only with check */
     uint64_t corrections;    /* without a known cause */
     double correction_sum_m; /* of those */
     float correction_max_m;  /* of those */

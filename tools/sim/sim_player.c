@@ -117,9 +117,8 @@ static void connect_now(struct sim *sim, struct sim_player *player)
     sim->totals.connections++;
     uint64_t now_ns = sim_clock_ns(&player->clock, sim->now_us);
     bool resumes = player->has_token && (player->connection + player->index) % 3 != 0;
-    bool begun =
-        resumes ? arb_client_resume_carrier(player->client, carrier, player->token, now_ns)
-                : arb_client_connect_carrier(player->client, carrier, now_ns);
+    bool begun = resumes ? arb_client_resume_carrier(player->client, carrier, player->token, now_ns)
+                         : arb_client_connect_carrier(player->client, carrier, now_ns);
     ARB_ASSERT(begun);
     sim_player_set_links(sim, player);
 }
