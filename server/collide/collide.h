@@ -40,9 +40,11 @@ struct collide *collide_create(struct arb_arena *arena, const struct collide_kin
 void collide_destroy(struct collide *collide);
 
 /* Makes the tree agree with the world: adds, moves and removes what changed since the last call by
- * the tick's own steps. After world_restore call collide_rebuild: points of a body may then differ
- * that no step has pushed. */
+ * the tick's own steps. */
 void collide_refit(struct collide *collide, const struct world *world);
+/* After another state was put into the world: points of a body may differ that no step has pushed.
+ * The next refit does the rest. */
+void collide_forget_bodies(struct collide *collide);
 /* Throws the tree away and builds it anew from the world. */
 void collide_rebuild(struct collide *collide, const struct world *world);
 

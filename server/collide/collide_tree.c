@@ -180,14 +180,19 @@ void collide_refit(struct collide *collide, const struct world *world)
 
 /* ---- creation ---- */
 
+void collide_forget_bodies(struct collide *collide)
+{
+    for (uint32_t body = 0; body < collide->body_capacity; body++) {
+        drop_trail(collide, body);
+    }
+}
+
 static void forget_all(struct collide *collide)
 {
     for (uint32_t id = 0; id < collide->entity_capacity; id++) {
         drop_proxy(collide, &collide->leaves[id].proxy);
     }
-    for (uint32_t body = 0; body < collide->body_capacity; body++) {
-        drop_trail(collide, body);
-    }
+    collide_forget_bodies(collide);
 }
 
 void collide_rebuild(struct collide *collide, const struct world *world)

@@ -41,7 +41,9 @@ static uint16_t free_slot(struct match *match)
     if (slot == ARB_NO_SLOT || match->archive_count == match->archive_capacity) {
         return ARB_NO_SLOT;
     }
-    match->archive[match->archive_count++] = world->players[slot];
+    const struct world_player *line = &world->players[slot];
+    match->archive[match->archive_count++] = *line;
+    match->archive_hash = match_archive_hash_add(match->archive_hash, line);
     return slot;
 }
 
@@ -75,6 +77,7 @@ static void begin_session(struct match *match, uint16_t slot, struct port_sessio
 {
     struct match_seat *seat = &match->seats[slot];
     seat->needs_welcome = seat->has_session;
+    seat->detached = false;
     seat->session = session;
     views_reset(&seat->views);
     inputs_reset(&seat->buffer);

@@ -2,6 +2,7 @@
 #include "server/match/match.h"
 
 #include "server/match/match_internal.h"
+#include "server/match/match_save.h"
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_math.h"
 
@@ -44,6 +45,7 @@ static void create_parts(struct match *match, struct arb_arena *arena,
                           .tick_rate = (uint32_t)config->tick_rate,
                           .max_rewind_ms = (uint32_t)config->lagcomp.max_rewind_ms,
                           .window_ticks = 0,
+                          .back_ticks = (uint32_t)config->back_ticks,
                           .snapshot_interval_ticks = (uint32_t)config->snapshot_interval_ticks,
                           .entity_capacity = capacity->entities,
                           .point_capacity = points,
@@ -153,10 +155,17 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
     rules->capacity(params, map, (uint32_t)config->max_players, &capacity);
     match->first_tick = config->first_tick.set ? config->first_tick.value : 1;
     world_create(&match->world, arena, &capacity, config->seed.value, match->first_tick);
+    if (rules->state != NULL) {
+        struct arb_form_part parts[WORLD_RULES_PARTS];
+        uint32_t count = rules->state(params, map, capacity.players, parts);
+        world_set_rules_parts(&match->world, parts, count);
+    }
     create_arrays(match, arena, capacity.players);
     create_parts(match, arena, &capacity, params);
     match->scratch_bytes = announce_scratch_bytes(geometry);
     match->scratch = arb_arena_take(arena, match->scratch_bytes);
+    match->configuration_hash = match_configuration_hash(config, rules, params, map);
+    match_save_create(match, arena);
     match->context = (struct rules_context){
         .world = &match->world,
         .params = params,

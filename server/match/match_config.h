@@ -47,6 +47,7 @@ struct match_config {
     struct match_lagcomp lagcomp;
     int32_t spectator_max;     /* 0: none */
     int32_t spectator_delay_s; /* all that they get is so late */
+    int32_t back_ticks;        /* how far match_go_back may go; no option */
     float interest_cell_m, interest_enter_m, interest_retain_m;
     uint8_t interest_line_of_sight; /* 1: who stands behind walls is not sent */
     float interest_sight_margin_m;

@@ -69,6 +69,7 @@ struct match_seat {
     bool seated;
     bool has_session; /* false: a bench's player */
     bool played;      /* saw a live tick, in whichever session */
+    bool detached;    /* restored: nobody is connected, though the state does not know of it yet */
     bool needs_welcome;
     struct port_session session;
     struct input_buffer buffer;
@@ -138,6 +139,9 @@ struct match {
 
     struct world_player *archive; /* lines of those who left and whose slot was needed */
     uint32_t archive_count, archive_capacity;
+    uint64_t archive_hash;     /* match_archive_hash of them */
+    struct match_saved *saved; /* what is state beside the world, for saving (match_state.c) */
+    uint64_t configuration_hash;
 
     arb_tick first_tick;
     arb_tick empty_since; /* S[tick] since which nobody is present; 0: somebody is */
@@ -218,7 +222,8 @@ void returns_expire(struct match *match);
 static inline bool match_is_heard(const struct match *match, uint16_t slot)
 {
     const struct match_seat *seat = &match->seats[slot];
-    return seat->seated && seat->has_session && match->world.players[slot].presence != WORLD_AWAY;
+    return seat->seated && seat->has_session && !seat->detached &&
+           match->world.players[slot].presence != WORLD_AWAY;
 }
 
 /* life.c: who is there, and the phases */
@@ -238,6 +243,15 @@ void announce_player(struct match *match, uint16_t slot, uint16_t to);
  * place; returns how many. */
 uint32_t match_merge_key(const struct arb_key *keys, uint32_t count, struct arb_key key,
                          struct arb_key *out);
+
+/* Chained line by line, so that one more costs no look at all of them. */
+uint64_t match_archive_hash(const struct world_player *lines, uint32_t count);
+uint64_t match_archive_hash_add(uint64_t hash, const struct world_player *line);
+
+/* match_state.c: checksum over all of S[t] */
+uint64_t match_state_checksum(const struct match *match);
+/* match_save.c: memory for saving; when all else of the match is there */
+void match_save_create(struct match *match, struct arb_arena *arena);
 
 /* Winner by the mode's rank: slot, or ARB_NO_SLOT for a draw or nobody. */
 uint16_t life_winner(const struct match *match);

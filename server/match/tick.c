@@ -362,7 +362,7 @@ static void stage_commit(struct match *match)
         match->events.list[i].event.tick = (uint32_t)head->tick;
     }
     head->tick++;
-    match->checksum = world_checksum(&match->world);
+    match->checksum = match_state_checksum(match);
     if (match->decided && match->decided_ticks == 0) {
         match->decided_ticks = head->tick - match->first_tick;
         match->decided_checksum = match->checksum;

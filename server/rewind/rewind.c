@@ -61,6 +61,18 @@ static int8_t team_field(const struct arb_kind *kind)
     return REWIND_NO_TEAM;
 }
 
+static void take_frames(const struct rewind *rewind, struct arb_arena *arena,
+                        struct arb_frame *frames, uint32_t count)
+{
+    const struct rewind_config *config = &rewind->config;
+    for (uint32_t i = 0; i < count; i++) {
+        frames[i].entities =
+            arb_arena_take_array(arena, config->entity_capacity, sizeof frames[i].entities[0]);
+        frames[i].points =
+            arb_arena_take_array(arena, config->point_capacity, sizeof frames[i].points[0]);
+    }
+}
+
 struct rewind *rewind_create(struct arb_arena *arena, const struct rewind_config *config,
                              const struct arb_geometry *geometry)
 {
@@ -83,14 +95,11 @@ struct rewind *rewind_create(struct arb_arena *arena, const struct rewind_config
     rewind->frame_count = rewind_frames(config);
     rewind->rule = (struct arb_drawn_rule){.interval_ticks = config->snapshot_interval_ticks,
                                            .tick_rate = config->tick_rate};
-    rewind->frames = arb_arena_take_array(arena, rewind->frame_count, sizeof rewind->frames[0]);
-    for (uint32_t i = 0; i < rewind->frame_count; i++) {
-        struct arb_frame *frame = &rewind->frames[i];
-        frame->entities =
-            arb_arena_take_array(arena, config->entity_capacity, sizeof frame->entities[0]);
-        frame->points =
-            arb_arena_take_array(arena, config->point_capacity, sizeof frame->points[0]);
-    }
+    rewind->ring_count = rewind->frame_count + config->back_ticks;
+    rewind->frames = arb_arena_take_array(arena, rewind->ring_count, sizeof rewind->frames[0]);
+    take_frames(rewind, arena, rewind->frames, rewind->ring_count);
+    rewind->loading = arb_arena_take_array(arena, 2, sizeof rewind->loading[0]);
+    take_frames(rewind, arena, rewind->loading, 2);
     rewind->records = arb_arena_take_array(arena, (size_t)config->player_capacity * rewind->samples,
                                            sizeof rewind->records[0]);
     rewind->last = arb_arena_take_array(arena, config->player_capacity, sizeof rewind->last[0]);
@@ -111,7 +120,7 @@ struct arb_frame *rewind_begin_frame(struct rewind *rewind, arb_tick tick)
 {
     ARB_ASSERT(!rewind->open);
     ARB_ASSERT(rewind->committed == 0 || tick == rewind->newest + 1);
-    struct arb_frame *frame = &rewind->frames[tick % rewind->frame_count];
+    struct arb_frame *frame = &rewind->frames[tick % rewind->ring_count];
     frame->tick = tick;
     frame->entity_count = 0;
     frame->point_count = 0;
@@ -123,7 +132,7 @@ struct arb_frame *rewind_begin_frame(struct rewind *rewind, arb_tick tick)
 void rewind_commit(struct rewind *rewind)
 {
     ARB_ASSERT(rewind->open);
-    const struct arb_frame *frame = &rewind->frames[rewind->newest % rewind->frame_count];
+    const struct arb_frame *frame = &rewind->frames[rewind->newest % rewind->ring_count];
     ARB_ASSERT(frame->tick == rewind->newest);
     ARB_ASSERT(frame->entity_count <= rewind->config.entity_capacity);
     ARB_ASSERT(frame->point_count <= rewind->config.point_capacity);
@@ -142,7 +151,7 @@ const struct arb_frame *rewind_frame(const struct rewind *rewind, arb_tick tick)
     if (tick > published || published - tick >= held) {
         return NULL;
     }
-    return &rewind->frames[tick % rewind->frame_count];
+    return &rewind->frames[tick % rewind->ring_count];
 }
 
 const struct arb_frame *rewind_newest(const struct rewind *rewind)
@@ -186,7 +195,7 @@ void rewind_drop_origins(struct rewind *rewind, uint16_t slot)
     for (uint32_t i = 0; i < rewind->samples; i++) {
         record_of(rewind, slot, i)->sequence = 0;
     }
-    rewind->last[slot].sequence = 0;
+    rewind->last[slot] = (struct rewind_record){0};
 }
 
 bool rewind_origin(const struct rewind *rewind, uint16_t slot, arb_sequence sequence,

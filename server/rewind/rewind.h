@@ -32,6 +32,7 @@ struct rewind_config {
     uint32_t tick_rate;
     uint32_t max_rewind_ms;
     uint32_t window_ticks; /* rollback window */
+    uint32_t back_ticks;   /* how far rewind_go_back may go */
     uint32_t snapshot_interval_ticks;
     uint32_t entity_capacity, point_capacity; /* of one frame */
     uint32_t player_capacity;

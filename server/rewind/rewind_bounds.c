@@ -71,8 +71,12 @@ static void turn_halves(struct rewind *rewind)
 
 void rewind_bounds_commit(struct rewind *rewind, const struct arb_frame *frame)
 {
-    if (rewind->committed % rewind->samples == 0) {
+    uint32_t half = rewind->samples + rewind->config.back_ticks;
+    if (rewind->committed == 1) {
+        rewind->turned = frame->tick;
+    } else if (frame->tick >= rewind->turned + half) {
         turn_halves(rewind);
+        rewind->turned = frame->tick;
     }
     for (uint32_t i = 0; i < frame->entity_count; i++) {
         const struct arb_published *state = &frame->entities[i];
@@ -89,6 +93,14 @@ void rewind_bounds_commit(struct rewind *rewind, const struct arb_frame *frame)
             put_leaf(rewind, state->key.id,
                      leaf->has_before ? b2AABB_Union(leaf->now, leaf->before) : leaf->now);
         }
+    }
+}
+
+void rewind_bounds_forget(struct rewind *rewind)
+{
+    for (uint32_t id = 0; id < rewind->config.entity_capacity; id++) {
+        drop_leaf(rewind, id);
+        rewind->leaves[id] = (struct rewind_leaf){.proxy = REWIND_NO_PROXY};
     }
 }
 

@@ -16,8 +16,9 @@ struct rewind_kind_facts {
     bool centred; /* circles around the centre only: the heading is of no matter */
 };
 
-/* Bounds of one entity id over the window, whatever generations had it. Two halves of `samples`
- * ticks each take turns, so that their union covers at least the window and old places leave it. */
+/* Bounds of one entity id over the window, whatever generations had it. Two halves take turns, each
+ * of `samples` ticks and those that a rollback may go back, so that their union covers at least the
+ * window, from wherever it is asked, and old places leave it. */
 struct rewind_leaf {
     b2AABB fat; /* what the tree holds */
     b2AABB now, before;
@@ -27,10 +28,12 @@ struct rewind_leaf {
 };
 
 struct rewind_record {
-    arb_sequence sequence; /* 0: none */
-    arb_tick tick;         /* the step that consumed it */
+    arb_tick tick; /* the step that consumed it */
     struct arb_vec2 origin, previous;
+    arb_sequence sequence; /* 0: none */
+    uint32_t reserved;     /* 0: the newest one of each player is part of the state */
 };
+_Static_assert(sizeof(struct rewind_record) == 32, "no padding");
 
 struct rewind {
     struct rewind_config config;
@@ -38,24 +41,31 @@ struct rewind {
     struct rewind_kind kinds[ARB_KINDS_MAX];
     struct rewind_kind_facts facts[ARB_KINDS_MAX];
 
-    struct arb_frame *frames; /* [frame_count] ring by tick */
-    uint32_t frame_count;
-    uint32_t samples; /* of them, the newest ones that a view without pairs may name */
+    struct arb_frame *frames; /* [ring_count] ring by tick */
+    uint32_t frame_count;     /* rewind_frames: so many are held */
+    uint32_t ring_count;      /* back_ticks more: as many are held after going back so far */
+    uint32_t samples;         /* of them, the newest ones that a view without pairs may name */
     struct arb_drawn_rule rule;
     uint64_t committed;
     arb_tick newest; /* meaningful when committed > 0 */
     bool open;       /* between begin and commit */
 
+    arb_tick turned;            /* tick that began the younger half */
     b2DynamicTree tree;         /* user data: entity id */
     struct rewind_leaf *leaves; /* [entity_capacity] */
 
     struct rewind_record *records; /* [player_capacity * samples] ring by sequence */
     struct rewind_record *last;    /* [player_capacity] */
+
+    /* [2] for reading frames from outside before anything is changed */
+    struct arb_frame *loading;
 };
 
 /* Makes the tree cover the newest frame. */
 void rewind_bounds_commit(struct rewind *rewind, const struct arb_frame *frame);
 void rewind_bounds_create(struct rewind *rewind, struct arb_arena *arena);
+/* No frame is held. */
+void rewind_bounds_forget(struct rewind *rewind);
 
 /* ---- who stood where: rewind_stance.c ---- */
 

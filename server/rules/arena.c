@@ -411,5 +411,7 @@ const struct rules rules_arena = {
     .contacts = arena_contacts,
     .update = arena_update,
     .publish = arena_publish,
+    .state = arena_state_parts,
+    .check_state = arena_check_state,
     .rank = rules_rank,
 };

@@ -71,6 +71,15 @@ enum {
 };                                                /* push: 1/65536 m, 0 between ticks */
 enum { PICKUP_TYPE, PICKUP_VALUE, PICKUP_PLACE }; /* place: index into map->pickups */
 
+/* Entity values of a projectile. Its velocity is the entity's; x and y go along. */
+enum {
+    PROJECTILE_ORIGIN_X, /* bits of m */
+    PROJECTILE_ORIGIN_Y,
+    PROJECTILE_START, /* low 32 bits, in moments */
+    PROJECTILE_END,   /* the same: where static geometry or its life ends it */
+    PROJECTILE_SHOT,  /* action << 16 | pellet << 8 | weapon */
+};
+
 /* Player values: low 32 bits of the tick S[that] from which on it can be hurt. */
 enum { PLAYER_PROTECTED_UNTIL };
 
@@ -132,6 +141,11 @@ void arena_projectiles(struct rules_context *context, const struct rules_shot *s
 void arena_drop_projectiles(struct rules_context *context, uint16_t slot);
 void arena_publish_projectile(const struct rules_context *context,
                               const struct world_entity *entity, int32_t *out);
+
+/* arena_state.c */
+uint32_t arena_state_parts(const void *params, const struct map *map, uint32_t max_players,
+                           struct arb_form_part parts[WORLD_RULES_PARTS]);
+bool arena_check_state(const void *params, const struct map *map, const struct world *world);
 
 /* arena_pickups.c */
 void arena_place_pickups(struct rules_context *context); /* those that are due */

@@ -24,15 +24,6 @@
 #include "shared/move/arb_path.h"
 #include "shared/view/arb_held.h"
 
-/* Entity values of a projectile. Its velocity is the entity's; x and y go along. */
-enum {
-    PROJECTILE_ORIGIN_X, /* bits of m */
-    PROJECTILE_ORIGIN_Y,
-    PROJECTILE_START, /* low 32 bits, in moments */
-    PROJECTILE_END,   /* the same: where static geometry or its life ends it */
-    PROJECTILE_SHOT,  /* action << 16 | pellet << 8 | weapon */
-};
-
 /* ---- room ---- */
 
 /* Of one weapon, as many can be under way as are fired while the first one flies; the intervals of

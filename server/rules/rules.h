@@ -183,6 +183,14 @@ struct rules {
     void (*publish)(const struct rules_context *context, const struct world_entity *entity,
                     int32_t out[ARB_KIND_FIELDS_MAX]);
 
+    /* What rules_bytes consists of, for checksum and saved blocks; returns how many parts, their
+     * memory is the caller's to set. NULL: the mode has none. */
+    uint32_t (*state)(const void *params, const struct map *map, uint32_t max_players,
+                      struct arb_form_part parts[WORLD_RULES_PARTS]);
+    /* Whether the mode can go on from this state, which came from outside and passed world_check:
+     * each number of its own that it counts or looks up by. NULL: any will do. */
+    bool (*check_state)(const void *params, const struct map *map, const struct world *world);
+
     /* End of the match: order of players by rank; -1, 0, 1 like strcmp. Equal: a draw. */
     int (*rank)(const struct world_player *a, const struct world_player *b);
 };

@@ -245,5 +245,7 @@ const struct rules rules_serpent = {
     .contacts = serpent_contacts,
     .update = serpent_update,
     .publish = serpent_publish,
+    .state = serpent_state_parts,
+    .check_state = serpent_check_state,
     .rank = rules_rank,
 };

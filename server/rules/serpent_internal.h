@@ -71,6 +71,11 @@ bool serpent_check(const void *params, uint32_t tick_rate, uint32_t max_players,
 void serpent_capacity(const void *params, const struct map *map, uint32_t max_players,
                       struct world_capacity *out);
 
+/* serpent_state.c */
+uint32_t serpent_state_parts(const void *params, const struct map *map, uint32_t max_players,
+                             struct arb_form_part parts[WORLD_RULES_PARTS]);
+bool serpent_check_state(const void *params, const struct map *map, const struct world *world);
+
 /* serpent_spawn.c */
 /* False: there is no free place, entity or body in this tick. */
 bool serpent_spawn(struct rules_context *context, uint16_t slot);

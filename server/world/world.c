@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-/* The checksum and saved blocks are defined little-endian; the block has that form in memory here.
- */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "the block is its own little-endian form");
-
 struct layout {
     size_t players, entities, free_ids, bodies, points, rules, end; /* offsets in the block */
 };
@@ -52,6 +47,21 @@ static void set_view(struct world *world, uint8_t *block, const struct world_cap
     world->rules = block + at.rules;
 }
 
+void world_view(struct world *world, const struct world *like, uint8_t *block)
+{
+    const struct world_head *head = like->head;
+    struct world_capacity capacity = {.players = head->player_capacity,
+                                      .entities = head->entity_capacity,
+                                      .bodies = head->body_capacity,
+                                      .body_points = head->body_points,
+                                      .rules_bytes = head->rules_bytes};
+    *world = (struct world){0};
+    set_view(world, block, &capacity);
+    if (like->rules_part_count > 0) {
+        world_set_rules_parts(world, like->rules_parts, like->rules_part_count);
+    }
+}
+
 void world_create(struct world *world, struct arb_arena *arena,
                   const struct world_capacity *capacity, uint64_t seed, arb_tick first_tick)
 {
@@ -60,7 +70,9 @@ void world_create(struct world *world, struct arb_arena *arena,
     ARB_ASSERT(capacity->body_points <= ARB_BODY_POINTS_MAX);
     size_t bytes = world_block_bytes(capacity);
     ARB_ASSERT(bytes <= UINT32_MAX);
+    *world = (struct world){0};
     set_view(world, arb_arena_take(arena, bytes), capacity);
+    if (!ARB_FORM_IS_MEMORY) world->form = arb_arena_take(arena, bytes);
     struct world_head *head = world->head;
     head->schema_version = WORLD_SCHEMA_VERSION;
     head->block_bytes = (uint32_t)bytes;
@@ -81,32 +93,30 @@ void world_create(struct world *world, struct arb_arena *arena,
     }
 }
 
+void world_set_rules_parts(struct world *world, const struct arb_form_part *parts, uint32_t count)
+{
+    ARB_ASSERT(count <= WORLD_RULES_PARTS);
+    size_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        world->rules_parts[i] = parts[i];
+        world->rules_parts[i].memory = world->rules + at;
+        at += (size_t)parts[i].count * arb_form_bytes(parts[i].fields);
+    }
+    world->rules_part_count = count;
+}
+
 uint64_t world_checksum(const struct world *world)
 {
-    return arb_hash(world->block, world->head->block_bytes, 0);
-}
-
-void world_save(const struct world *world, uint8_t *block)
-{
-    memcpy(block, world->block, world->head->block_bytes);
-}
-
-bool world_restore(struct world *world, const uint8_t *block, size_t bytes)
-{
-    struct world_head head;
-    if (bytes != world->head->block_bytes) {
-        return false;
+    uint32_t bytes = world->head->block_bytes;
+    if (ARB_FORM_IS_MEMORY) {
+        return arb_hash(world->block, bytes, 0);
     }
-    memcpy(&head, block, sizeof head);
-    const struct world_head *own = world->head;
-    if (head.schema_version != WORLD_SCHEMA_VERSION || head.block_bytes != own->block_bytes ||
-        head.player_capacity != own->player_capacity ||
-        head.entity_capacity != own->entity_capacity || head.body_capacity != own->body_capacity ||
-        head.body_points != own->body_points || head.rules_bytes != own->rules_bytes) {
-        return false;
+    struct arb_form_part parts[WORLD_PARTS];
+    uint32_t count = world_parts(world, parts);
+    for (uint32_t i = 0; i < count; i++) {
+        arb_form_put(&parts[i], world->form + ((uint8_t *)parts[i].memory - world->block));
     }
-    memcpy(world->block, block, bytes);
-    return true;
+    return arb_hash(world->form, bytes, 0);
 }
 
 struct arb_key world_spawn(struct world *world, uint8_t kind)

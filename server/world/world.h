@@ -7,12 +7,19 @@
 #define WORLD_H
 
 #include "shared/base/arb_arena.h"
+#include "shared/base/arb_form.h"
 #include "shared/base/arb_input.h"
 #include "shared/base/arb_rng.h"
 #include "shared/move/arb_own.h"
 #include "shared/proto/arb_proto.h"
 
-enum { WORLD_SCHEMA_VERSION = 1, WORLD_NO_BODY = 0xFFFF, WORLD_VALUES = 6 };
+enum {
+    WORLD_SCHEMA_VERSION = 1,
+    WORLD_NO_BODY = 0xFFFF,
+    WORLD_VALUES = 6,
+    WORLD_RULES_PARTS = 3, /* of the mode's own state, at most */
+    WORLD_PARTS = 6 + WORLD_RULES_PARTS,
+};
 
 /* One named random stream per purpose, so that a draw more in one changes no other. */
 enum world_stream { WORLD_STREAM_SPAWN, WORLD_STREAM_COMBAT, WORLD_STREAM_LOOT, WORLD_STREAMS };
@@ -113,12 +120,15 @@ struct world_body {
 struct world {
     uint8_t *block; /* all of the below, block_bytes */
     struct world_head *head;
-    struct world_player *players;  /* [player_capacity] */
-    struct world_entity *entities; /* [entity_capacity]; index = entity id */
-    uint16_t *free_ids;            /* [entity_capacity] ring */
-    struct world_body *bodies;     /* [body_capacity] */
-    struct arb_vec2 *points;       /* [body_capacity * body_points] */
-    uint8_t *rules;                /* [rules_bytes], the mode's own */
+    struct world_player *players;                        /* [player_capacity] */
+    struct world_entity *entities;                       /* [entity_capacity]; index = entity id */
+    uint16_t *free_ids;                                  /* [entity_capacity] ring */
+    struct world_body *bodies;                           /* [body_capacity] */
+    struct arb_vec2 *points;                             /* [body_capacity * body_points] */
+    uint8_t *rules;                                      /* [rules_bytes], the mode's own */
+    struct arb_form_part rules_parts[WORLD_RULES_PARTS]; /* what it consists of */
+    uint32_t rules_part_count;
+    uint8_t *form; /* [block_bytes] where memory is not little-endian, else NULL */
 };
 
 struct world_capacity {
@@ -135,13 +145,29 @@ size_t world_block_bytes(const struct world_capacity *capacity);
 void world_create(struct world *world, struct arb_arena *arena,
                   const struct world_capacity *capacity, uint64_t seed, arb_tick first_tick);
 
+/* What the mode's own state consists of, one part after another (their memory is set here), for
+ * checksum and saved blocks. Once, after world_create. */
+void world_set_rules_parts(struct world *world, const struct arb_form_part *parts, uint32_t count);
+
 /* 64-bit checksum over the block in its defined form. */
 uint64_t world_checksum(const struct world *world);
 
-/* Copies the block out (block_bytes) and in. A block of another size or schema version is refused:
- * false. */
-void world_save(const struct world *world, uint8_t *block);
-bool world_restore(struct world *world, const uint8_t *block, size_t bytes);
+/* ---- save and restore: world_form.c, world_check.c ---- */
+
+/* The same capacities as `like`, its content in `block` (block_bytes, aligned as from an arena). */
+void world_view(struct world *world, const struct world *like, uint8_t *block);
+
+/* All of the state as parts, in the order of a saved block; returns how many. */
+uint32_t world_parts(const struct world *world, struct arb_form_part parts[WORLD_PARTS]);
+
+/* Of one line, for those that the match keeps elsewhere. */
+const struct arb_fields *world_player_fields(void);
+
+/* Whether this content, which came from outside, is one that the stages can work with: `own` is the
+ * world that it is meant for. What the mode's own numbers mean is the mode's to check. False, with
+ * what is wrong as a text without an end. */
+bool world_check(const struct world *world, const struct world *own, uint8_t kind_count,
+                 const char **wrong);
 
 /* Creates an entity; stage 7 only (asserted by the caller's order). ARB_KEY_NONE when all ids are
  * in use. Ids freed longest ago come first; the generation is one more than the id's last, skipping
