@@ -142,6 +142,7 @@ static void leave(struct match *match, uint16_t slot)
     /* Its character ends in stage 7; until then nothing of its last input is done again. */
     match->applied[slot] = (struct arb_input){.target_tick = match->world.head->tick};
     match->consumed[slot] = false;
+    match->shot_edges_carried[slot] = 0;
     match->present--;
     match->left[match->left_count++] = slot;
     /* Who never saw a live tick leaves no line in the result. */

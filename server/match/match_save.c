@@ -278,6 +278,7 @@ static enum arb_result load(struct match *match, const uint8_t *block,
     const char *wrong;
     const uint8_t *at = block + HEAD_BYTES;
     memset(saved->world.block, 0, match->world.head->block_bytes);
+    *saved->world.head = *match->world.head; /* the parts are of our sizes */
     at = get_parts(state, match_state_parts(match, true, state), at);
     at = get_parts(figures, match_figure_parts(match, true, figures), at);
     *frames = get_parts(&archive, 1, at);

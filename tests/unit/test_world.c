@@ -80,25 +80,79 @@ Test(world, a_draw_more_from_one_stream_changes_no_other)
     cr_assert_eq(arb_rng_next(world_stream(&world, WORLD_STREAM_LOOT)), loot);
 }
 
-Test(world, saved_block_restores_to_the_same_checksum)
+Test(world, every_byte_of_the_state_belongs_to_a_named_field)
 {
+    static const size_t sizes[] = {sizeof(struct world_head),   sizeof(struct world_player),
+                                   sizeof(struct world_entity), sizeof(uint16_t),
+                                   sizeof(struct world_body),   sizeof(struct arb_vec2)};
+    create(8, 3);
+    struct arb_form_part parts[WORLD_PARTS];
+    cr_assert_eq(world_parts(&world, parts), sizeof sizes / sizeof sizes[0]);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        cr_expect(arb_form_covers(parts[i].fields, sizes[i]), "%s", parts[i].name);
+    }
+}
+
+static void expect(const struct world *other, const char *wrong)
+{
+    const char *text;
+    bool good = world_check(other, &world, 2, &text);
+    cr_assert(good == (wrong == NULL), "%s", text);
+    if (!good) cr_assert_str_eq(text, wrong);
+}
+
+/* A state like ours, in memory of its own. */
+static void copy_of(struct world *other)
+{
+    world_view(other, &world, calloc(1, world.head->block_bytes));
+    memcpy(other->block, world.block, world.head->block_bytes);
+}
+
+Test(world, a_state_with_an_index_that_there_is_not_is_no_state)
+{
+    struct world other;
     create(8, 3);
     struct arb_key key = world_spawn(&world, 1);
-    world_find(&world, key)->x = 3.5F;
-    size_t bytes = world.head->block_bytes;
-    uint8_t *block = malloc(bytes);
-    world_save(&world, block);
-    uint64_t checksum = world_checksum(&world);
-    world_find(&world, key)->x = 3.6F;
-    arb_rng_next(world_stream(&world, WORLD_STREAM_SPAWN));
-    cr_assert_neq(world_checksum(&world), checksum);
-    cr_assert(world_restore(&world, block, bytes));
-    cr_assert_eq(world_checksum(&world), checksum);
-    cr_assert_not(world_restore(&world, block, bytes - 8), "another size is refused");
-    block[0]++;
-    cr_assert_not(world_restore(&world, block, bytes), "another schema version is refused");
-    cr_assert_eq(world_checksum(&world), checksum, "and nothing changed");
-    free(block);
+    world_find(&world, key)->owner = 2;
+    world_bind(&world, 2, key);
+    world.players[2].presence = WORLD_PRESENT;
+    uint16_t body = world_body_create(&world, key, 1.0F, 4.0F);
+    world_find(&world, key)->body = body;
+#define BROKEN(change, text)                                                                       \
+    do {                                                                                           \
+        copy_of(&other);                                                                           \
+        expect(&other, NULL);                                                                      \
+        change;                                                                                    \
+        expect(&other, text);                                                                      \
+        free(other.block);                                                                         \
+    } while (0)
+    BROKEN(other.head->player_capacity = 3, "is of other capacities, or of another seed");
+    BROKEN(other.head->schema_version++, "is of other capacities, or of another seed");
+    BROKEN(other.head->phase = 9, "has an impossible number in its head");
+    BROKEN(other.head->streams[1].increment++, "has an impossible number in its head");
+    BROKEN(other.head->removed_count = 1, "has an impossible number in its head");
+    BROKEN(other.head->free_first = 8, "does not say which entity ids are free");
+    BROKEN(other.free_ids[2] = 8, "does not say which entity ids are free");
+    BROKEN(other.free_ids[2] = other.free_ids[3], "does not say which entity ids are free");
+    BROKEN(other.free_ids[2] = key.id, "does not say which entity ids are free");
+    BROKEN(other.head->free_count--, "does not say which entity ids are free");
+    BROKEN(other.entities[key.id].kind = 2, "has an impossible entity");
+    BROKEN(other.entities[key.id].owner = 4, "has an impossible entity");
+    BROKEN(other.entities[key.id].body = 1, "has an impossible entity");
+    BROKEN(other.entities[key.id].x = NAN, "has an impossible entity");
+    BROKEN(other.entities[key.id + 1].x = 1.0F, "has an impossible entity");
+    BROKEN(other.bodies[body].count = 33, "has an impossible body");
+    BROKEN(other.bodies[body].first = 32, "has an impossible body");
+    BROKEN(other.bodies[body].spacing = 0.0F, "has an impossible body");
+    BROKEN(other.bodies[1].used = 1, "has an impossible body");
+    BROKEN(other.points[40].x = 1.0F, "has an impossible body");
+    BROKEN(other.points[3].x = INFINITY, "has an impossible body");
+    BROKEN(other.players[1].controlled = key, "has an impossible player");
+    BROKEN(other.players[2].controlled.generation++, "has an impossible player");
+    BROKEN(other.players[2].presence = WORLD_LEFT, "has an impossible player");
+    BROKEN(other.players[2].own.weapon = 6, "has an impossible player");
+    BROKEN(memset(other.players[0].name, 'a', ARB_NAME_BYTES), "has an impossible player");
+#undef BROKEN
 }
 
 Test(world, every_byte_of_the_state_is_in_the_checksum)
