@@ -69,18 +69,12 @@ static const struct arb_field figure_rows[] = {
 
 #define LINE(member, kind) ARB_FORM(match_saved_line, member, kind, 0, 0)
 static const struct arb_field line_rows[] = {
-    LINE(claims, U64),
-    LINE(late, U64),
-    LINE(shots, U64),
-    LINE(unseen, U64),
-    LINE(unknown_origins, U64),
-    LINE(ticks, U32),
-    LINE(inputs_consumed, U32),
-    LINE(inputs_starved, U32),
-    LINE(inputs_late, U32),
-    LINE(inputs_duplicate, U32),
-    LINE(inputs_refused, U32),
-    LINE(edges, U32),
+    LINE(claims, U64),          LINE(late, U64),
+    LINE(shots, U64),           LINE(unseen, U64),
+    LINE(unknown_origins, U64), LINE(ticks, U32),
+    LINE(inputs_consumed, U32), LINE(inputs_starved, U32),
+    LINE(inputs_late, U32),     LINE(inputs_duplicate, U32),
+    LINE(inputs_refused, U32),  LINE(edges, U32),
 };
 
 static const struct arb_fields head_form = ARB_FIELDS("match", head_rows);

@@ -94,7 +94,8 @@ static bool player_is_good(const struct world *world, uint16_t slot, const struc
         return player->controlled.id == 0;
     }
     const struct world_entity *entity = world_find(world, player->controlled);
-    return (player->presence == WORLD_PRESENT || player->presence == WORLD_AWAY) && entity != NULL && entity->owner == slot;
+    return (player->presence == WORLD_PRESENT || player->presence == WORLD_AWAY) &&
+           entity != NULL && entity->owner == slot;
 }
 
 static bool points_are_good(const struct arb_form_part *points)
