@@ -4,7 +4,6 @@
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
-#include "shared/base/arb_digest.h"
 
 #include <string.h>
 
@@ -198,7 +197,7 @@ static uint16_t come_back(struct match *match, const struct match_command *comma
     uint16_t slot = command->slot;
     struct match_seat *seat = slot != ARB_NO_SLOT ? &match->seats[slot] : NULL;
     if (seat == NULL || !seat->seated ||
-        !arb_digest_equal(seat->token_hash, command->token_hash, sizeof seat->token_hash)) {
+        memcmp(seat->token_hash, command->token_hash, sizeof seat->token_hash) != 0) {
         match->joins_refused++;
         refuse(match, command->session, ARB_REFUSED_TOKEN);
         return ARB_NO_SLOT;

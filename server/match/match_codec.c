@@ -142,9 +142,9 @@ static void do_name(struct match_codec *codec, char name[ARB_NAME_BYTES])
     }
 }
 
-static void do_token_hash(struct match_codec *codec, uint8_t hash[MATCH_TOKEN_HASH_BYTES])
+static void do_token_hash(struct match_codec *codec, uint8_t hash[PORT_TOKEN_HASH_BYTES])
 {
-    for (size_t i = 0; i < MATCH_TOKEN_HASH_BYTES; i++) {
+    for (size_t i = 0; i < PORT_TOKEN_HASH_BYTES; i++) {
         hash[i] = (uint8_t)do_bits(codec, hash[i], 8);
     }
 }

@@ -79,7 +79,7 @@ struct match_seat {
     struct match_record_input taken;   /* the newest real input, as `carried` */
     struct match_record_input carried; /* the late fire press that waits: verdict and claim */
     arb_tick away_until;               /* S[that tick] ends the wait for whoever is away */
-    uint8_t token_hash[MATCH_TOKEN_HASH_BYTES];
+    uint8_t token_hash[PORT_TOKEN_HASH_BYTES];
     struct arb_vec2 eye; /* centre of its interest; stays where its last character was */
 };
 

@@ -22,8 +22,6 @@ enum match_command_type {
     MATCH_COMMAND_TYPES
 };
 
-enum { MATCH_TOKEN_HASH_BYTES = 16 }; /* of SHA-256, the first */
-
 struct match_command {
     enum match_command_type type;
     /* JOIN, RETURN; index 0xFFFF: none. Means nothing in another process. */
@@ -32,7 +30,7 @@ struct match_command {
     uint8_t reason;            /* ABORT: enum arb_end_reason */
     char name[ARB_NAME_BYTES]; /* JOIN */
     /* JOIN, RETURN: of the resume token, which itself is nowhere in a record or a state. */
-    uint8_t token_hash[MATCH_TOKEN_HASH_BYTES];
+    uint8_t token_hash[PORT_TOKEN_HASH_BYTES];
 };
 
 /* A player's input as it came, with the applied view in the place of the claimed one. */

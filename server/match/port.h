@@ -16,6 +16,8 @@ enum port_message_type {
     PORT_SPECTATE, /* of a spectator */
 };
 
+enum { PORT_TOKEN_HASH_BYTES = 16 };
+
 /* A session: index (below 4 * ARB_PLAYERS_MAX) into the port's places and the epoch of the
  * connection there. */
 struct port_session {
@@ -30,8 +32,9 @@ struct port_message {
     enum arb_role role;             /* JOIN */
     bool resume;                    /* JOIN: wants the place of the player of that token */
     uint8_t token[ARB_TOKEN_BYTES]; /* JOIN: shown with resume, else drawn for it */
-    struct arb_input_packet inputs; /* INPUTS */
-    struct arb_spectate spectate;   /* SPECTATE */
+    uint8_t token_hash[PORT_TOKEN_HASH_BYTES]; /* JOIN: what may be kept and written down of it */
+    struct arb_input_packet inputs;            /* INPUTS */
+    struct arb_spectate spectate;              /* SPECTATE */
 };
 
 struct match_port {

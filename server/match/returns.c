@@ -3,25 +3,17 @@
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
-#include "shared/base/arb_digest.h"
 
 #include <string.h>
 
-static void hash_of(const uint8_t token[ARB_TOKEN_BYTES], uint8_t out[MATCH_TOKEN_HASH_BYTES])
-{
-    uint8_t digest[ARB_DIGEST_BYTES];
-    arb_digest(token, ARB_TOKEN_BYTES, digest);
-    memcpy(out, digest, MATCH_TOKEN_HASH_BYTES);
-}
-
-/* All seats are compared, whether one of them was it or not. */
+/* Time tells nothing of a hash that is worth knowing: whoever has it still lacks the token. */
 static uint16_t slot_of_token(const struct match *match,
-                              const uint8_t token_hash[MATCH_TOKEN_HASH_BYTES])
+                              const uint8_t token_hash[PORT_TOKEN_HASH_BYTES])
 {
     uint16_t found = ARB_NO_SLOT;
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         const struct match_seat *seat = &match->seats[slot];
-        bool equal = arb_digest_equal(seat->token_hash, token_hash, MATCH_TOKEN_HASH_BYTES);
+        bool equal = memcmp(seat->token_hash, token_hash, sizeof seat->token_hash) == 0;
         if (equal && seat->seated && found == ARB_NO_SLOT) found = slot;
     }
     return found;
@@ -31,7 +23,7 @@ struct match_command returns_command(struct match *match, const struct port_mess
 {
     struct match_command command = {.type = MATCH_COMMAND_JOIN, .session = message->session};
     memcpy(command.name, message->name, sizeof command.name);
-    hash_of(message->token, command.token_hash);
+    memcpy(command.token_hash, message->token_hash, sizeof command.token_hash);
     memcpy(match->tokens[message->session.index], message->token, ARB_TOKEN_BYTES);
     if (message->resume) {
         command.type = MATCH_COMMAND_RETURN;

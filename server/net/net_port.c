@@ -3,6 +3,7 @@
 
 #include "shared/base/arb_assert.h"
 
+#include <sodium.h>
 #include <string.h>
 
 /* ---- take ---- */
@@ -32,6 +33,8 @@ static bool take_join(struct net *net, struct port_message *out, const uint8_t *
     memcpy(&join, bytes, sizeof join);
     memcpy(out->name, join.name, sizeof out->name);
     memcpy(out->token, join.token, sizeof out->token);
+    crypto_generichash(out->token_hash, sizeof out->token_hash, join.token, sizeof join.token, NULL,
+                       0);
     out->resume = join.resume != 0;
     out->role = (enum arb_role)session->role;
     return true;

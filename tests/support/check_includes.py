@@ -58,7 +58,7 @@ LAYERS = {
 # Foreign header -> the folders that may include it.
 FENCES = {
     r"enet/": ["shared/transport", "tests/support/outside"],
-    r"sodium(\.h|/)": ["shared/transport"],
+    r"sodium(\.h|/)": ["shared/transport", "server/net"],
     r"box2d/": ["shared/move", "server/collide", "server/rewind", "tests"],
     r"xxhash\.h": ["shared/base"],
     r"uv(\.h|/)": ["server/loop", "server/ops", "tools"],

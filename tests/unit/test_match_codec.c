@@ -113,10 +113,10 @@ static void add_commands(struct match_record *out)
         if (command->type == MATCH_COMMAND_JOIN) {
             command->session.index = below(2) == 0 ? UINT16_MAX : 0;
             memset(command->name, 'a' + (int)below(26), below(ARB_NAME_BYTES));
-            memset(command->token_hash, (int)below(256), MATCH_TOKEN_HASH_BYTES);
+            memset(command->token_hash, (int)below(256), PORT_TOKEN_HASH_BYTES);
         } else if (command->type == MATCH_COMMAND_RETURN) {
             command->slot = below(3) == 0 ? ARB_NO_SLOT : (uint16_t)below(PLAYERS);
-            memset(command->token_hash, (int)below(256), MATCH_TOKEN_HASH_BYTES);
+            memset(command->token_hash, (int)below(256), PORT_TOKEN_HASH_BYTES);
         } else if (command->type != MATCH_COMMAND_ABORT) {
             command->slot = (uint16_t)below(PLAYERS);
         } else {

@@ -17,6 +17,7 @@ static void say_join(uint16_t session, uint8_t token, bool resume)
     say(PORT_JOIN, session);
     queue[queued - 1].resume = resume;
     memset(queue[queued - 1].token, token, ARB_TOKEN_BYTES);
+    memset(queue[queued - 1].token_hash, 0x80 | token, PORT_TOKEN_HASH_BYTES);
 }
 
 /* Of session 0, with token 7: walks to the right. */

@@ -232,6 +232,11 @@ Test(net, a_new_player_gets_a_token_of_its_own_and_a_shown_one_is_handed_on)
     cr_assert_eq(message.type, PORT_JOIN);
     cr_assert(message.resume);
     cr_assert_arr_eq(message.token, hello.token, sizeof hello.token);
+    /* b2sum --length 128 of sixteen bytes 0xA5: journals hold these. */
+    static const uint8_t hash[PORT_TOKEN_HASH_BYTES] = {0x88, 0x6a, 0x0c, 0x00, 0xfe, 0x05,
+                                                        0x83, 0x91, 0x50, 0x7e, 0xbd, 0x09,
+                                                        0x21, 0xcd, 0x56, 0x9e};
+    cr_assert_arr_eq(message.token_hash, hash, sizeof hash);
     close_scene();
 }
 
