@@ -22,7 +22,7 @@ struct match_saved_head {
 struct match_saved_seat {
     struct arb_input applied; /* of a player without a session, who goes on with it; else 0 */
     arb_tick away_until;
-    uint8_t token_hash[MATCH_TOKEN_HASH_BYTES];
+    uint8_t token_hash[PORT_TOKEN_HASH_BYTES];
     uint8_t seated;
     uint8_t has_session;
     uint8_t played;
@@ -60,7 +60,7 @@ struct match_saved_line {
 };
 
 _Static_assert(sizeof(struct match_saved_head) == 56, "no padding");
-_Static_assert(sizeof(struct match_saved_seat) == 64 + MATCH_TOKEN_HASH_BYTES, "no padding");
+_Static_assert(sizeof(struct match_saved_seat) == 64 + PORT_TOKEN_HASH_BYTES, "no padding");
 
 enum {
     MATCH_OWN_PARTS = 3, /* in the checksum, beside the world: head, seats, origins */
