@@ -201,6 +201,7 @@ static void on_flown(void *owner, const struct rules_shot *shots,
                      const struct rules_flights *flights)
 {
     struct sim_checks *checks = owner;
+    sim_rewind_flown(checks, shots, flights);
     if (checks->sim->trace == NULL) return;
     loop_trace_flown(checks->sim->trace, checks->sim->match, shots, flights);
     ops_trace_drain(checks->sim->trace);

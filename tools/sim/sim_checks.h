@@ -260,5 +260,7 @@ void sim_rewind_look(struct sim_checks *checks, const struct sim_player *player,
 void sim_rewind_input(struct sim_checks *checks, uint16_t slot, const struct arb_input *input,
                       const struct arb_input *applied);
 void sim_rewind_shots(struct sim_checks *checks, const struct rules_shot *shots, uint32_t count);
+void sim_rewind_flown(struct sim_checks *checks, const struct rules_shot *shots,
+                      const struct rules_flights *flights);
 
 #endif

@@ -138,13 +138,19 @@ void sim_rewind_look(struct sim_checks *checks, const struct sim_player *player,
     picture->count = (uint32_t)(eye->drawn_count - picture->first);
 }
 
+const struct sim_picture *sim_picture_back(const struct sim_eye *eye, uint64_t back)
+{
+    const struct sim_picture *picture = &eye->pictures[(eye->picture_count - back) % SIM_PICTURES];
+    bool kept = eye->drawn_count - picture->first <= (uint64_t)SIM_PICTURES * OTHERS;
+    return kept ? picture : NULL;
+}
+
 const struct sim_picture *sim_picture_of(const struct sim_eye *eye, const struct arb_view *view)
 {
     uint64_t kept = eye->picture_count < SIM_PICTURES ? eye->picture_count : SIM_PICTURES;
     for (uint64_t back = 1; back <= kept; back++) {
-        const struct sim_picture *picture =
-            &eye->pictures[(eye->picture_count - back) % SIM_PICTURES];
-        if (eye->drawn_count - picture->first > (uint64_t)SIM_PICTURES * OTHERS) return NULL;
+        const struct sim_picture *picture = sim_picture_back(eye, back);
+        if (picture == NULL) return NULL;
         if (memcmp(&picture->view, view, sizeof *view) == 0) return picture;
     }
     return NULL;
@@ -433,6 +439,24 @@ void sim_rewind_shots(struct sim_checks *checks, const struct rules_shot *shots,
     }
 }
 
+/* Of honest clients whose view was honoured, as compare_shot. */
+void sim_rewind_flown(struct sim_checks *checks, const struct rules_shot *shots,
+                      const struct rules_flights *flights)
+{
+    for (uint32_t i = 0; i < flights->count; i++) {
+        const struct rules_shot *shot = &shots[flights->list[i].shot];
+        const struct sim_witness *witness = sim_witness_of(checks, &checks->seats[shot->slot]);
+        uint32_t client = witness == NULL ? 0 : (uint32_t)(witness - checks->witnesses);
+        bool cheats = client == 0 && checks->sim->options.cheat > SIM_CHEAT_honest;
+        if (witness == NULL || cheats || kind_of(checks, shot) != SIM_SHOT_honoured) continue;
+        const struct sim_picture *seen = sim_picture_of(&checks->rewind->eyes[client],
+                                                        &checks->rewind->slots[shot->slot].claimed);
+        if (seen != NULL) {
+            sim_rewind_flight(checks, client, seen, &shot->rays[0], &flights->list[i]);
+        }
+    }
+}
+
 /* ---- the report ---- */
 
 static double mean(double sum, uint64_t count)
@@ -462,6 +486,16 @@ static void print_cheat(FILE *out, const struct sim *sim, const struct sim_rewin
             presses, in_sight, f->cheat_shots, f->cheat_hits);
 }
 
+static void print_flights(FILE *out, const struct sim_rewind_flights *f)
+{
+    fprintf(out,
+            ",\"flights\":{\"launches\":%" PRIu64 ",\"pictures\":%" PRIu64 ",\"certain\":%" PRIu64
+            ",\"max_error_m\":%.9g,\"assumed\":%" PRIu64 ",\"assumed_missing\":%" PRIu64
+            ",\"assumed_mean_error_m\":%.6g,\"assumed_max_error_m\":%.6g}",
+            f->launches, f->pictures, f->certain, f->certain_max_m, f->assumed, f->assumed_missing,
+            mean(f->assumed_sum_m, f->assumed - f->assumed_missing), f->assumed_max_m);
+}
+
 void sim_rewind_print(FILE *out, const struct sim *sim)
 {
     const struct sim_rewind_figures none = {0};
@@ -482,9 +516,11 @@ void sim_rewind_print(FILE *out, const struct sim *sim)
             ",\"unsure\":%" PRIu64 ",\"compared\":%" PRIu64 ",\"extrapolated\":%" PRIu64
             ",\"frozen\":%" PRIu64 ",\"moving\":%" PRIu64 ",\"deferred\":%" PRIu64
             ",\"drawn_only\":%" PRIu64 ",\"held_only\":%" PRIu64
-            ",\"mean_rewind_ms\":%.6g,\"muzzles\":%" PRIu64 ",\"muzzle_max_error_m\":%.9g},",
+            ",\"mean_rewind_ms\":%.6g,\"muzzles\":%" PRIu64 ",\"muzzle_max_error_m\":%.9g",
             f->unseen, f->dead, f->rays, f->hits, f->unsure, f->compared,
             f->how[ARBITER_EXTRAPOLATED], f->how[ARBITER_FROZEN], f->moving, f->deferred,
             f->drawn_only, f->held_only, mean(f->rewound_ms, f->rewound), f->muzzles,
             f->muzzle_max_m);
+    print_flights(out, &f->flights);
+    fprintf(out, "},");
 }

@@ -74,6 +74,16 @@ struct sim_rewind_slot {
     struct arb_vec2 before; /* m, before its move */
 };
 
+/* Of projectiles: characters of the frames that their shooters drew while they were caught up. */
+struct sim_rewind_flights {
+    uint64_t launches, pictures;
+    uint64_t certain; /* drawn as the view of the launch had decided */
+    double certain_max_m;
+    uint64_t assumed; /* drawn from what came later */
+    uint64_t assumed_missing;
+    double assumed_sum_m, assumed_max_m;
+};
+
 struct sim_rewind_figures {
     uint64_t shots[SIM_SHOTS];
     uint64_t compared; /* characters of honoured shots */
@@ -90,6 +100,7 @@ struct sim_rewind_figures {
     uint64_t rewound;
     uint64_t unseen, dead;
     uint64_t cheat_shots, cheat_hits; /* of client 0 while it cheats */
+    struct sim_rewind_flights flights;
 };
 
 struct sim_rewind {
@@ -102,6 +113,8 @@ struct sim_rewind {
     struct sim_rewind_figures figures;
 };
 
+/* The newest but `back` - 1; NULL: what was drawn in it is not kept any more. */
+const struct sim_picture *sim_picture_back(const struct sim_eye *eye, uint64_t back);
 /* The newest picture of that view that is still kept; NULL. */
 const struct sim_picture *sim_picture_of(const struct sim_eye *eye, const struct arb_view *view);
 struct sim_drawn *sim_drawn_of(const struct sim_eye *eye, const struct sim_picture *picture,
@@ -124,6 +137,10 @@ double sim_rewind_meets(struct sim_spot from, struct sim_spot direction, struct 
 /* One ray of a shot against the picture; a decision that differs is a violation. */
 void sim_rewind_decide(struct sim_checks *checks, uint32_t client, const struct sim_picture *seen,
                        const struct rewind_ray *ray, const struct rewind_shot *shot);
+
+/* A projectile of a shot of that picture, caught up. */
+void sim_rewind_flight(struct sim_checks *checks, uint32_t client, const struct sim_picture *seen,
+                       const struct rewind_ray *ray, const struct rules_flight *flight);
 
 /* The report's member, with its name and a comma behind it. */
 void sim_rewind_print(FILE *out, const struct sim *sim);
