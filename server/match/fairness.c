@@ -103,7 +103,7 @@ void fairness_count_flights(struct match *match)
         const struct rules_landing *landing = &flights->landings[i];
         if (landing->rewound) {
             count_hit(match, landing->victim, landing->origin,
-                      rewind_flight_view(match->rewind, landing->at),
+                      rewind_flight_past(match->rewind, NULL, landing->at).view,
                       rewound_ms(match, landing->at));
         } else {
             count_hit_of_present(match);

@@ -591,6 +591,7 @@ static void do_shot(struct match_codec *codec, struct match_record *record,
     if (shot->everyone) return;
     if (codec->reads) shot->pair_first = record->pair_count;
     struct rewind_pair *pairs = record->pairs + shot->pair_first;
+    shot->later = do_number(codec, shot->later);
     shot->pair_count = do_keys(codec, shot->slot, pairs, shot->pair_count);
     do_states(codec, &shot->view, pairs, shot->pair_count);
     if (codec->reads) record->pair_count += shot->pair_count;

@@ -46,7 +46,8 @@ struct view_past {
     struct arb_view view;
     const struct rewind_pair *pairs; /* NULL: everyone as of the view's own ticks */
     uint32_t pair_count;
-    bool slow; /* its player's round trip is a long one */
+    uint64_t later; /* of what flies; as in struct rewind_ray */
+    bool slow;      /* its player's round trip is a long one */
 };
 
 struct input_buffer {

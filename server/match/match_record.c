@@ -180,5 +180,6 @@ void record_view(struct match *match, uint16_t slot, const struct view_past *pas
     if (past->pairs != NULL && past->pair_count > 0) {
         view->pair_first = (uint32_t)(past->pairs - record->pairs);
         view->pair_count = past->pair_count;
+        view->later = past->later;
     }
 }

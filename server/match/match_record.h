@@ -58,6 +58,7 @@ struct match_record_view {
     bool slow;     /* of a player with a long round trip: for the figures alone */
     struct arb_view view;
     uint32_t pair_first, pair_count; /* in pairs */
+    uint64_t later;                  /* of what flies, with pairs; as in struct rewind_ray */
 };
 
 struct match_record {

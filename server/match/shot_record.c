@@ -181,14 +181,10 @@ static void record_rays(const struct match *match, const struct rules_shot *shot
 static struct rewind_past past_at(const struct match *match, const struct rules_shot *shot,
                                   const struct rules_flight *flight, arb_fine at)
 {
-    const struct rewind_ray *ray = &shot->rays[0];
-    return (struct rewind_past){
-        .view = rewind_flight_view(match->rewind, at),
-        .pairs = ray->pairs,
-        .pair_count = ray->pair_count,
-        .pairs_until = rewind_flight_held_until(match->rewind, &ray->view),
-        .mercy = at < flight->present ? ray->mercy : NULL,
-    };
+    const struct rewind_seen seen = rewind_flight_seen(&shot->rays[0]);
+    struct rewind_past past = rewind_flight_past(match->rewind, &seen, at);
+    past.mercy = at < flight->present ? shot->rays[0].mercy : NULL;
+    return past;
 }
 
 static void list_landing(const struct match *match, const struct rules_shot *shot,

@@ -244,6 +244,7 @@ static void fire_player(struct match *match, uint16_t slot)
         .view = past.view,
         .pairs = past.pairs,
         .pair_count = past.pair_count,
+        .later = past.later,
     };
     bool origin_known = shot_origin(match, slot, &base.origin);
     base.mercy = fairness_mercy(match, base.origin);

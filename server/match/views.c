@@ -432,6 +432,27 @@ arb_tick views_round_trip_tick(arb_tick published, arb_fine round_trip, arb_fine
 /* Somewhere that is not NULL: a list of nobody. */
 static const struct rewind_pair nobody[1];
 
+static bool fires_projectiles(const struct match *match, uint16_t slot)
+{
+    uint8_t weapon = match->world.players[slot].own.weapon;
+    return weapon < match->move.weapon_count && match->move.weapons[weapon].projectiles > 0;
+}
+
+/* As in struct rewind_ray. */
+static uint64_t later_of(const struct match *match, const struct arb_held *held,
+                         const struct arb_view *view)
+{
+    uint64_t later = 0;
+    for (uint32_t i = 0; i < held->count; i++) {
+        arb_tick tick = held->frames[i].tick;
+        arb_tick after = tick > view->to_tick ? (tick - view->to_tick) /
+                                                    (arb_tick)match->config.snapshot_interval_ticks
+                                              : 0;
+        later |= after > 0 && after <= 64 ? UINT64_C(1) << (after - 1) : 0;
+    }
+    return later;
+}
+
 /* Everything that the client drew in that view, each between its own two states. False: the
  * acknowledged snapshots of the view are no longer remembered. */
 static bool find_pairs(struct match *match, uint16_t slot, struct view_past *past)
@@ -451,6 +472,7 @@ static bool find_pairs(struct match *match, uint16_t slot, struct view_past *pas
     }
     past->pairs = pairs;
     past->pair_count = frame->count;
+    past->later = fires_projectiles(match, slot) ? later_of(match, &held, &past->view) : 0;
     return true;
 }
 
@@ -501,8 +523,10 @@ static void find_past(struct match *match, uint16_t slot, const struct arb_view 
 static void recorded_past(const struct match *match, const struct match_record_view *view,
                           struct view_past *past)
 {
-    *past =
-        (struct view_past){.view = view->view, .pair_count = view->pair_count, .slow = view->slow};
+    *past = (struct view_past){.view = view->view,
+                               .pair_count = view->pair_count,
+                               .later = view->later,
+                               .slow = view->slow};
     if (!view->everyone) {
         past->pairs = view->pair_count > 0 ? match->record.pairs + view->pair_first : nobody;
     }

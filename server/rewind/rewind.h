@@ -122,6 +122,9 @@ struct rewind_ray {
     const struct rewind_pair *pairs;
     uint32_t pair_count;
     const struct rewind_mercy *mercy; /* NULL: none */
+    /* For what flies on from this view, no ray asks: of the snapshots after the view's later tick
+     * those that the client held already; bit i: i + 1 intervals after. */
+    uint64_t later;
 };
 
 struct rewind_hit {
@@ -162,7 +165,7 @@ struct rewind_past {
     uint32_t pair_count;
     /* 0: the pairs are of this view. Else they are of an earlier one, and what was known with that
      * ends: of a pair of two states with the later one, of everyone else, the unseen too, at this
-     * moment (rewind_flight_held_until). From then on everyone is as of the view's own ticks. */
+     * moment (rewind_flight_past). From then on everyone is as of the view's own ticks. */
     arb_fine pairs_until;
     const struct rewind_mercy *mercy; /* NULL: none */
 };

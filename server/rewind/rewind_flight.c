@@ -45,27 +45,67 @@ arb_fine rewind_flight_oldest(const struct rewind *rewind)
     return (arb_fine)((oldest + interval - 1) / interval * interval) * ARB_FINE_TICK;
 }
 
-struct arb_view rewind_flight_view(const struct rewind *rewind, arb_fine at)
-{
-    arb_fine span = (arb_fine)rewind->config.snapshot_interval_ticks * ARB_FINE_TICK;
-    arb_fine from = at - at % span;
-    struct arb_view view = {.from_tick = (arb_tick)(from / ARB_FINE_TICK)};
-    view.to_tick = view.from_tick + rewind->config.snapshot_interval_ticks;
-    view.fraction = (uint16_t)((at - from) * 256 / span);
-    if (rewind_frame(rewind, view.to_tick) == NULL) {
-        view.to_tick = view.from_tick;
-        view.fraction = (uint16_t)((at - from) / MOMENT);
-    }
-    return view;
-}
+/* ---- between which snapshots ---- */
 
-arb_fine rewind_flight_held_until(const struct rewind *rewind, const struct arb_view *view)
+/* What a client that held this view knew with it ends with the later one of its two snapshots, or
+ * where it had drawn past its newest one, with the next that there was to come. */
+static arb_fine held_until(const struct rewind *rewind, const struct arb_view *view)
 {
     if (view->from_tick < view->to_tick) {
         return (arb_fine)view->to_tick * ARB_FINE_TICK;
     }
     arb_fine span = (arb_fine)rewind->config.snapshot_interval_ticks * ARB_FINE_TICK;
     return (arb_view_at(view) / span + 1) * span;
+}
+
+/* What came after the last one that it held is taken for held. */
+static bool is_held(const struct rewind *rewind, const struct rewind_seen *seen, arb_tick tick)
+{
+    if (seen == NULL || seen->pairs == NULL) {
+        return true;
+    }
+    if (tick <= seen->view.to_tick) {
+        return tick == seen->view.from_tick || tick == seen->view.to_tick;
+    }
+    arb_tick after = (tick - seen->view.to_tick) / rewind->config.snapshot_interval_ticks - 1;
+    return after >= 64 || seen->later >> after == 0 || (seen->later >> after & 1) != 0;
+}
+
+/* The two around the moment. */
+static struct arb_view view_of(const struct rewind *rewind, const struct rewind_seen *seen,
+                               arb_fine at)
+{
+    arb_tick interval = rewind->config.snapshot_interval_ticks;
+    arb_tick newest = (arb_tick)(rewind_flight_newest(rewind, 0) / ARB_FINE_TICK);
+    arb_tick oldest = (arb_tick)(rewind_flight_oldest(rewind) / ARB_FINE_TICK);
+    arb_tick from = (arb_tick)(at / ARB_FINE_TICK) / interval * interval;
+    arb_tick to = from + interval;
+    while (from > oldest && !is_held(rewind, seen, from)) {
+        from -= interval;
+    }
+    while (to < newest && !is_held(rewind, seen, to)) {
+        to += interval;
+    }
+    arb_fine passed = at - (arb_fine)from * ARB_FINE_TICK;
+    struct arb_view view = {.from_tick = from, .to_tick = to};
+    view.fraction = (uint16_t)(passed * 256 / ((arb_fine)(to - from) * ARB_FINE_TICK));
+    if (to > newest) {
+        view.to_tick = from;
+        view.fraction = (uint16_t)(passed / MOMENT);
+    }
+    return view;
+}
+
+struct rewind_past rewind_flight_past(const struct rewind *rewind, const struct rewind_seen *seen,
+                                      arb_fine at)
+{
+    struct rewind_past past = {.view = view_of(rewind, seen, at)};
+    if (seen != NULL) {
+        past.pairs = seen->pairs;
+        past.pair_count = seen->pair_count;
+        past.pairs_until = held_until(rewind, &seen->view);
+    }
+    return past;
 }
 
 /* ---- who is met ---- */
@@ -229,11 +269,8 @@ static void pass(const struct flying *flying, const struct passings *passings,
 static bool begin(struct flying *flying)
 {
     const struct rewind_flight *flight = flying->flight;
-    struct rewind_past past = {.view = rewind_flight_view(flying->rewind, flight->from),
-                               .pairs = flight->pairs,
-                               .pair_count = flight->pair_count,
-                               .pairs_until = flight->pairs_until,
-                               .mercy = flight->mercy};
+    struct rewind_past past = rewind_flight_past(flying->rewind, flight->seen, flight->from);
+    past.mercy = flight->mercy;
     if (rewind_frame(flying->rewind, past.view.from_tick) == NULL ||
         !rewind_query_begin(&flying->query, flying->rewind, &past)) {
         return false;

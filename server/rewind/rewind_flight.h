@@ -4,26 +4,37 @@
  * Pure, over the same published frames as every other query.
  *
  * While it is caught up, its shooter's pairs say how each character was drawn, as for a ray, until
- * what the client knew with its view ends. Past that characters are where clients draw them that
- * hold every snapshot: on straight lines between two snapshots. Who loses one of those draws a
- * longer line; that is known only later, and not asked for.
+ * what the client knew with its view ends; past that they are on straight lines from one snapshot
+ * to the next that the client held, as far as it held any; and past the last of these where clients
+ * draw them that get every snapshot. Who loses one of those draws a longer line; that is known only
+ * later, and not asked for.
  */
 #ifndef REWIND_FLIGHT_H
 #define REWIND_FLIGHT_H
 
 #include "server/rewind/rewind.h"
 
+/* What a client held of the snapshots around the view that it leaves with. */
+struct rewind_seen {
+    struct arb_view view;
+    uint64_t later;                  /* as in struct rewind_ray */
+    const struct rewind_pair *pairs; /* as there; NULL: it held every snapshot */
+    uint32_t pair_count;
+};
+
+static inline struct rewind_seen rewind_flight_seen(const struct rewind_ray *ray)
+{
+    return (struct rewind_seen){ray->view, ray->later, ray->pairs, ray->pair_count};
+}
+
 struct rewind_flight {
     uint16_t owner; /* player slot: none of its characters is met */
     uint8_t team;   /* with team_filter: the same one (not 0) is not met */
     bool team_filter;
-    struct arb_vec2 origin, delta; /* m: its centre at `from`, and the way to the one at `to` */
-    float radius;                  /* m */
-    arb_fine from, to;             /* from < to, within one tick of the published past */
-    /* As in struct rewind_past; NULL: everyone as of the snapshots around `from`. */
-    const struct rewind_pair *pairs; /* ascending by key */
-    uint32_t pair_count;
-    arb_fine pairs_until;             /* rewind_flight_held_until of the view they are of */
+    struct arb_vec2 origin, delta;    /* m: its centre at `from`, and the way to the one at `to` */
+    float radius;                     /* m */
+    arb_fine from, to;                /* from < to, within one tick of the published past */
+    const struct rewind_seen *seen;   /* NULL: everyone as of the snapshots around `from` */
     const struct rewind_mercy *mercy; /* NULL: none */
 };
 
@@ -54,11 +65,9 @@ arb_fine rewind_flight_newest(const struct rewind *rewind, uint32_t before);
 /* From when on it can be asked. */
 arb_fine rewind_flight_oldest(const struct rewind *rewind);
 
-/* Until when a client that held this view knew how it would draw on: the later one of its two
- * snapshots, or where it had drawn past its newest one, the next that there was to come. */
-arb_fine rewind_flight_held_until(const struct rewind *rewind, const struct arb_view *view);
-
-/* The view of a moment up to rewind_flight_newest, between the two snapshots around it. */
-struct arb_view rewind_flight_view(const struct rewind *rewind, arb_fine at);
+/* The past of a moment up to rewind_flight_newest, for other questions: of everybody, or of the
+ * client that held this; shooter, team and mercy are the caller's. */
+struct rewind_past rewind_flight_past(const struct rewind *rewind, const struct rewind_seen *seen,
+                                      arb_fine at);
 
 #endif

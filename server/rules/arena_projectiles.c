@@ -131,10 +131,10 @@ struct flying {
     struct rules_context *context;
     struct world_entity *entity;
     struct arb_path path;
-    const struct rewind_ray *seen; /* of the shot that it leaves with; NULL: it is under way */
-    arb_fine seen_until;           /* what its shooter's client knew ends */
-    arb_fine present;              /* and here the past does */
-    int32_t told;                  /* index in context->flights; -1: none */
+    const struct rewind_seen *seen;   /* of its shooter's client; NULL: it is under way */
+    const struct rewind_mercy *mercy; /* of the shot that it leaves with */
+    arb_fine present;                 /* where the past ends */
+    int32_t told;                     /* index in context->flights; -1: none */
     struct rewind_passed passed;
 };
 
@@ -209,19 +209,12 @@ static struct rewind_past past_of_blast(const struct flying *flying, const struc
 {
     const struct rules_context *context = flying->context;
     const struct world_entity *entity = flying->entity;
-    struct rewind_past past = {
-        .shooter = context->world->players[entity->owner].controlled,
-        .shooter_team = entity->team,
-        .team_filter = !arena_params(context)->team_damage,
-        .view = rewind_flight_view(context->rewind, ending->at),
-    };
-    if (flying->seen != NULL) {
-        past.pairs = flying->seen->pairs;
-        past.pair_count = flying->seen->pair_count;
-        past.pairs_until = flying->seen_until;
-    }
-    if (is_rewound(flying, ending->at) && flying->seen->mercy != NULL) {
-        *mercy = *flying->seen->mercy;
+    struct rewind_past past = rewind_flight_past(context->rewind, flying->seen, ending->at);
+    past.shooter = context->world->players[entity->owner].controlled;
+    past.shooter_team = entity->team;
+    past.team_filter = !arena_params(context)->team_damage;
+    if (is_rewound(flying, ending->at) && flying->mercy != NULL) {
+        *mercy = *flying->mercy;
         mercy->origin = ending->point;
         past.mercy = mercy;
     }
@@ -299,13 +292,9 @@ static bool fly_step(struct flying *flying, arb_fine from, arb_fine to, struct e
         .radius = entity->radius,
         .from = from,
         .to = to,
+        .seen = flying->seen,
+        .mercy = is_rewound(flying, from) ? flying->mercy : NULL,
     };
-    if (flying->seen != NULL) {
-        flight.pairs = flying->seen->pairs;
-        flight.pair_count = flying->seen->pair_count;
-        flight.pairs_until = flying->seen_until;
-        flight.mercy = is_rewound(flying, from) ? flying->seen->mercy : NULL;
-    }
     struct rewind_meeting meeting;
     flight.delta = arb_vec2_sub(arb_path_at(&flying->path, context->tick_rate, to), flight.origin);
     if (!rewind_resolve_flight(context->rewind, &flight, &meeting, &flying->passed)) {
@@ -393,12 +382,13 @@ static struct arb_key fly_off(struct rules_context *context, const struct rules_
     if (entity == NULL) {
         return ARB_KEY_NONE;
     }
+    struct rewind_seen seen = rewind_flight_seen(&shot->rays[0]);
     struct flying flying = {
         .context = context,
         .entity = entity,
         .path = path_of(context, entity),
-        .seen = &shot->rays[0],
-        .seen_until = rewind_flight_held_until(context->rewind, &shot->rays[0].view),
+        .seen = &seen,
+        .mercy = shot->rays[0].mercy,
         .present = rewind_flight_newest(context->rewind, 1),
         .told = -1,
     };

@@ -286,3 +286,64 @@ Test(rewind_measure, it_is_exact_when_characters_jump)
     cr_assert_eq(sim_violations(run.sim, SIM_INVARIANT_rewind_decision), 0);
     stop(&run);
 }
+
+/* ---- what flies ---- */
+
+#define FLIES(name)                                                                                \
+    "{\"name\":\"" name "\",\"kind\":\"projectile\",\"damage\":60,\"damage_far\":60,"              \
+    "\"projectile_speed\":18,\"projectile_radius_m\":0.15,\"interval_ms\":300,"                    \
+    "\"automatic\":true,\"start\":true}"
+
+static struct sim_rewind_flights play_flights(struct run *run, const char *more)
+{
+    run->sets[0] = "arena.weapons=[" FLIES("a") "," FLIES("b") "," FLIES("c") "," FLIES("d") "]";
+    run->sets[1] = "match.map=maps/arena_duel.tmj";
+    run->sets[2] = "lagcomp.max_rewind_ms=700";
+    run->sets[3] = "lagcomp.projectile_catchup_ms=700";
+    run->sets[4] = more;
+    return play(run).flights;
+}
+
+/* As long as the client held the snapshots, they are drawn where the projectile is tested against
+ * them, whatever was lost; of those that it got later some were lost. */
+Test(rewind_measure, what_a_launch_meets_is_what_its_shooter_drew_on_lines_that_lose)
+{
+    static const char *const profiles[] = {"average", "bad", "mobile"};
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        struct run run = {.clients = 6, .ticks = 2700, .seed = 21 + i, .profile = profiles[i]};
+        struct sim_rewind_flights flights = play_flights(&run, NULL);
+        cr_log_info("%s: %llu launches, %llu certain, %llu held (%llu differ), %llu assumed (%llu)",
+                    profiles[i], (unsigned long long)flights.launches,
+                    (unsigned long long)flights.certain.count,
+                    (unsigned long long)flights.held.count, (unsigned long long)flights.held.errors,
+                    (unsigned long long)flights.assumed.count,
+                    (unsigned long long)flights.assumed.errors);
+        cr_expect_gt(flights.launches, 100);
+        cr_expect_gt(flights.certain.count, 300);
+        cr_expect_gt(flights.held.count, 3000);
+        cr_expect_eq(flights.certain.errors + flights.certain.missing, 0);
+        /* Who leaves the view is drawn on from its last state. */
+        cr_expect_lt(flights.held.errors, flights.held.count / 1000);
+        cr_expect_eq(flights.held.missing, 0);
+        stop(&run);
+    }
+}
+
+Test(rewind_measure, a_launch_is_exact_up_to_its_view_when_snapshots_leave_characters_out)
+{
+    struct run run = {.clients = 6, .ticks = 2700, .seed = 6, .profile = "average"};
+    struct sim_rewind_flights flights = play_flights(&run, "snapshot.budget_bytes_per_s=5000");
+    cr_expect_gt(flights.certain.count, 300);
+    cr_expect_eq(flights.certain.errors + flights.certain.missing, 0);
+    stop(&run);
+}
+
+Test(rewind_measure, a_launch_into_another_past_is_noticed)
+{
+    struct run run = {.clients = 6, .ticks = 1200, .seed = 3, .hook = move_by_a_tick};
+    struct sim_rewind_flights flights = play_flights(&run, NULL);
+    cr_expect_gt(flights.certain.errors, 20);
+    cr_expect_gt(flights.certain.max_m, 0.05);
+    cr_expect_gt(flights.held.errors, 20);
+    stop(&run);
+}

@@ -92,6 +92,7 @@ static void add_view(struct match_record *out, uint16_t slot)
                                        .view = some_view(out->tick)};
     if (view->everyone) return;
     view->pair_first = out->pair_count;
+    view->later = below(3) == 0 ? (uint64_t)below(UINT32_MAX) << 32 : below(16);
     uint32_t often = 1 + below(3);
     for (uint16_t id = 0; id < ENTITIES; id++) {
         if (below(often) != 0) continue;

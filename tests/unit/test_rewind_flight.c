@@ -33,12 +33,13 @@ static struct rewind_flight across(float y, double from, double to)
 static struct rewind_passed passed;
 static struct rewind_meeting meeting;
 
+/* What was known with a view whose later frame is at `until`. */
 static bool meets(struct rewind_flight flight, const struct rewind_pair *pairs, uint32_t count,
-                  double until)
+                  arb_tick until)
 {
-    flight.pairs = pairs;
-    flight.pair_count = count;
-    flight.pairs_until = at(until);
+    struct rewind_seen seen = {
+        .view = {.from_tick = until - 2, .to_tick = until}, .pairs = pairs, .pair_count = count};
+    flight.seen = &seen;
     return rewind_resolve_flight(rewind_, &flight, &meeting, &passed);
 }
 
@@ -143,9 +144,68 @@ Test(rewind_flight, what_a_client_knew_with_a_view_ends_with_its_later_frame)
         {{.from_tick = 112, .to_tick = 112, .fraction = 300}, 114},
         {{.from_tick = 112, .to_tick = 112, .fraction = 700}, 116},
     };
+    static const struct rewind_pair nobody[1];
     dodge();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        cr_expect_eq(rewind_flight_held_until(rewind_, &rows[i].view), at(rows[i].until), "row %zu",
-                     i);
+        struct rewind_seen seen = {.view = rows[i].view, .pairs = nobody};
+        struct rewind_past past = rewind_flight_past(rewind_, &seen, at(115));
+        cr_expect_eq(past.pairs_until, at(rows[i].until), "row %zu", i);
     }
+}
+
+/* Between the snapshots that the client held: with the view those of 104 and 106. */
+Test(rewind_flight, a_moment_stands_between_two_snapshots_that_were_held)
+{
+    static const struct {
+        uint64_t later; /* 108, 110, ... */
+        double at;
+        arb_tick from, to;
+        uint16_t fraction;
+    } rows[] = {
+        {0, 107, 106, 108, 128},
+        {0, 108.5, 108, 110, 64},
+        {1, 109, 108, 110, 128},
+        {2, 107, 106, 110, 64},
+        {2, 109, 106, 110, 192},
+        {2, 111, 110, 112, 128},
+        {9, 112, 108, 114, 170},
+        {9, 113, 108, 114, 213},
+        {9, 114, 114, 116, 0},
+        {0, 105, 104, 106, 128},
+        {0, 118.5, 118, 118, 128},
+        {UINT64_C(1) << 60, 117, 106, 118, 234},
+        {UINT64_MAX, 117, 116, 118, 128},
+    };
+    static const struct rewind_pair nobody[1];
+    dodge();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rewind_seen seen = {
+            .view = {.from_tick = 104, .to_tick = 106}, .later = rows[i].later, .pairs = nobody};
+        struct arb_view view = rewind_flight_past(rewind_, &seen, at(rows[i].at)).view;
+        cr_expect_eq(view.from_tick, rows[i].from, "row %zu: %u", i, (unsigned)view.from_tick);
+        cr_expect_eq(view.to_tick, rows[i].to, "row %zu: %u", i, (unsigned)view.to_tick);
+        cr_expect_eq(view.fraction, rows[i].fraction, "row %zu: %u", i, view.fraction);
+    }
+    struct rewind_seen all = {.view = {.from_tick = 104, .to_tick = 106}, .later = 2};
+    cr_expect_eq(rewind_flight_past(rewind_, &all, at(107)).view.to_tick, 108,
+                 "no client, no loss");
+}
+
+/* Of the snapshots 110 to 116 none came: past the dodge it was drawn in a straight line. */
+Test(rewind_flight, past_what_the_view_knew_lines_go_on_to_what_was_held)
+{
+    dodge();
+    struct rewind_pair pair = {target, 106, 108};
+    struct rewind_seen seen = {.view = {.from_tick = 106, .to_tick = 108},
+                               .later = 1 << 4,
+                               .pairs = &pair,
+                               .pair_count = 1};
+    struct rewind_flight flight = across(0, 112, 113);
+    flight.seen = &seen;
+    cr_expect(rewind_resolve_flight(rewind_, &flight, &meeting, &passed));
+    seen.later = 1 << 1;
+    cr_expect_not(rewind_resolve_flight(rewind_, &flight, &meeting, &passed));
+    flight = across(8, 112, 113);
+    flight.seen = &seen;
+    cr_expect(rewind_resolve_flight(rewind_, &flight, &meeting, &passed));
 }

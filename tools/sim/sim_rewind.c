@@ -486,14 +486,23 @@ static void print_cheat(FILE *out, const struct sim *sim, const struct sim_rewin
             presses, in_sight, f->cheat_shots, f->cheat_hits);
 }
 
-static void print_flights(FILE *out, const struct sim_rewind_flights *f)
+static void print_places(FILE *out, const char *name, const struct sim_rewind_places *places)
 {
     fprintf(out,
-            ",\"flights\":{\"launches\":%" PRIu64 ",\"pictures\":%" PRIu64 ",\"certain\":%" PRIu64
-            ",\"max_error_m\":%.9g,\"assumed\":%" PRIu64 ",\"assumed_missing\":%" PRIu64
-            ",\"assumed_mean_error_m\":%.6g,\"assumed_max_error_m\":%.6g}",
-            f->launches, f->pictures, f->certain, f->certain_max_m, f->assumed, f->assumed_missing,
-            mean(f->assumed_sum_m, f->assumed - f->assumed_missing), f->assumed_max_m);
+            ",\"%s\":{\"count\":%" PRIu64 ",\"missing\":%" PRIu64 ",\"errors\":%" PRIu64
+            ",\"mean_error_m\":%.6g,\"max_error_m\":%.9g}",
+            name, places->count, places->missing, places->errors,
+            mean(places->sum_m, places->count - places->missing), places->max_m);
+}
+
+static void print_flights(FILE *out, const struct sim_rewind_flights *flights)
+{
+    fprintf(out, ",\"flights\":{\"launches\":%" PRIu64 ",\"pictures\":%" PRIu64, flights->launches,
+            flights->pictures);
+    print_places(out, "certain", &flights->certain);
+    print_places(out, "held", &flights->held);
+    print_places(out, "assumed", &flights->assumed);
+    fprintf(out, "}");
 }
 
 void sim_rewind_print(FILE *out, const struct sim *sim)

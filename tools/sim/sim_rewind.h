@@ -74,14 +74,17 @@ struct sim_rewind_slot {
     struct arb_vec2 before; /* m, before its move */
 };
 
+struct sim_rewind_places {
+    uint64_t count, missing /* the server has it not */, errors;
+    double sum_m, max_m;
+};
+
 /* Of projectiles: characters of the frames that their shooters drew while they were caught up. */
 struct sim_rewind_flights {
     uint64_t launches, pictures;
-    uint64_t certain; /* drawn as the view of the launch had decided */
-    double certain_max_m;
-    uint64_t assumed; /* drawn from what came later */
-    uint64_t assumed_missing;
-    double assumed_sum_m, assumed_max_m;
+    struct sim_rewind_places certain; /* drawn as the view of the launch had decided */
+    struct sim_rewind_places held;    /* between snapshots that the client held then */
+    struct sim_rewind_places assumed; /* from what came later, or was lost */
 };
 
 struct sim_rewind_figures {

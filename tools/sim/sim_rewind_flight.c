@@ -1,7 +1,8 @@
 /* rewind_error for projectiles: while one is caught up, its shooter's client has drawn on. Whatever
  * it drew meanwhile is compared with where the server puts the characters at those moments: what
- * the client's view decided must be the same, what the server assumes of snapshots that may be lost
- * is only measured. */
+ * the client's view decided must be the same. Between later snapshots that it held it is the same
+ * as well, but of characters that one of these left out or no longer showed; what the server
+ * assumes of snapshots that may be lost is only measured. */
 #include "tools/sim/sim_rewind.h"
 
 #include "server/rewind/rewind_flight.h"
@@ -14,27 +15,36 @@ static const struct rewind_pair *pair_of(const struct rewind_ray *ray, struct ar
     return NULL;
 }
 
-/* Until then, whatever comes, the client draws it between these two states; or, if it had none, not
- * at all. With one state alone the next snapshot may have come to be drawn. */
-static arb_fine certain_until(const struct rewind *rewind, const struct rewind_ray *ray,
-                              struct arb_key key)
+/* Until then, whatever comes, the client draws it between the two states that it held, or, if it
+ * had none, not at all. With one state alone the next snapshot may have come to be drawn; and
+ * beyond the view's later frame that one may have the very state that the frame before had left
+ * out. */
+static arb_fine certain_until(const struct rewind_ray *ray, struct arb_key key)
 {
     const struct rewind_pair *pair = pair_of(ray, key);
-    if (pair != NULL) {
-        return pair->to_tick > pair->from_tick ? (arb_fine)pair->to_tick * ARB_FINE_TICK : 0;
-    }
+    bool alone = pair != NULL && pair->to_tick == pair->from_tick;
     bool between = ray->view.from_tick < ray->view.to_tick;
-    return between ? rewind_flight_held_until(rewind, &ray->view) : 0;
+    return between && !alone ? (arb_fine)ray->view.to_tick * ARB_FINE_TICK : 0;
 }
 
-static struct rewind_past past_of(const struct rewind *rewind, const struct rewind_ray *ray,
-                                  struct arb_view view)
+/* The newest snapshot that it held. */
+static arb_fine known_until(const struct sim *sim, const struct rewind_ray *ray)
 {
-    return (struct rewind_past){.shooter = ARB_KEY_NONE,
-                                .view = view,
-                                .pairs = ray->pairs,
-                                .pair_count = ray->pair_count,
-                                .pairs_until = rewind_flight_held_until(rewind, &ray->view)};
+    arb_tick tick = ray->view.to_tick;
+    for (uint64_t left = ray->later; left != 0; left >>= 1) {
+        tick += (arb_tick)sim->config.match.snapshot_interval_ticks;
+    }
+    return (arb_fine)tick * ARB_FINE_TICK;
+}
+
+static void note(struct sim_rewind_places *places, bool there, double error)
+{
+    places->count++;
+    places->missing += !there;
+    if (!there) return;
+    places->errors += error > 0.0;
+    places->sum_m += error;
+    if (error > places->max_m) places->max_m = error;
 }
 
 static void compare(struct sim_checks *checks, uint32_t client, const struct rewind_ray *ray,
@@ -42,29 +52,23 @@ static void compare(struct sim_checks *checks, uint32_t client, const struct rew
 {
     struct sim_rewind_flights *figures = &checks->rewind->figures.flights;
     const struct rewind *rewind = match_rewind(checks->sim->match);
+    struct rewind_seen seen = rewind_flight_seen(ray);
     arb_fine at = arb_view_at(&picture->view);
-    bool certain = at < certain_until(rewind, ray, drawn->key);
-    /* What is assumed is asked as a flight does: between the snapshots that there were. */
-    struct rewind_past past =
-        past_of(rewind, ray, certain ? picture->view : rewind_flight_view(rewind, at));
+    struct rewind_past past = rewind_flight_past(rewind, &seen, at);
+    bool certain = at < certain_until(ray, drawn->key);
+    if (certain) past.view = picture->view; /* the exact moment */
     struct rewind_place place;
     rewind_places(rewind, &past, &drawn->key, 1, &place);
     double error = sim_spot_distance(sim_spot_of(drawn->position), sim_spot_of(place.position));
-    if (certain) {
-        figures->certain++;
-        if (place.there && error == 0.0) return;
-        if (error > figures->certain_max_m) figures->certain_max_m = error;
-        sim_violated(checks, SIM_INVARIANT_rewind_error,
-                     "client %u drew (%u, %u) %g m from where its projectile passes it at %g",
-                     client, drawn->key.id, drawn->key.generation, place.there ? error : -1.0,
-                     (double)at / ARB_FINE_TICK);
-        return;
-    }
-    figures->assumed++;
-    figures->assumed_missing += !place.there;
-    if (!place.there) return;
-    figures->assumed_sum_m += error;
-    if (error > figures->assumed_max_m) figures->assumed_max_m = error;
+    note(certain                              ? &figures->certain
+         : at < known_until(checks->sim, ray) ? &figures->held
+                                              : &figures->assumed,
+         place.there, error);
+    if (!certain || (place.there && error == 0.0)) return;
+    sim_violated(checks, SIM_INVARIANT_rewind_error,
+                 "client %u drew (%u, %u) %g m from where its projectile passes it at %g", client,
+                 drawn->key.id, drawn->key.generation, place.there ? error : -1.0,
+                 (double)at / ARB_FINE_TICK);
 }
 
 void sim_rewind_flight(struct sim_checks *checks, uint32_t client, const struct sim_picture *seen,
