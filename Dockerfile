@@ -13,7 +13,7 @@ RUN tools/deps \
 
 FROM ${BASE}
 RUN apt-get update -q \
-    && apt-get install -y -q --no-install-recommends libuv1 libcjson1 libsodium23 \
+    && apt-get install -y -q --no-install-recommends libuv1 libcjson1 libsodium23 libzstd1 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --home-dir /var/lib/arbiter --create-home --shell /usr/sbin/nologin arbiter
 COPY --from=build /opt/arbiter /usr/local

@@ -39,6 +39,12 @@ struct config {
         int32_t format; /* CHOICE auto|json|plain */
     } log;
     struct {
+        char path[CONFIG_PATH_BYTES]; /* "": none is written */
+        int32_t flush_ms;
+        int32_t fsync; /* CHOICE never|keyframe|flush */
+        int32_t keyframe_s;
+    } journal;
+    struct {
         int32_t grace_s; /* shutdown.grace_s */
         int32_t on_term; /* CHOICE finish|abort */
     } shutdown;
@@ -66,6 +72,13 @@ enum arb_result config_load(struct config *config, struct arb_arena *arena,
                             char *const *environment, const char *const *sets, size_t set_count,
                             void (*warn)(const char *text), struct config_error *error);
 
+/* The same from a text that config_print wrote, called `name` in errors: no environment, and the
+ * map's file is not looked for. */
+enum arb_result config_load_text(struct config *config, struct arb_arena *arena,
+                                 const struct config_mode *modes, size_t mode_count,
+                                 const char *name, const char *text, size_t bytes,
+                                 struct config_error *error);
+
 /* Puts a place in front of a sentence of somebody else's check (rules->check): that of the first
  * option whose path the sentence names, or the map's file when it names none. */
 void config_explain(const struct config *config, const char *sentence, struct config_error *error);
@@ -82,5 +95,10 @@ void config_print_options(const struct config_mode *modes, size_t mode_count, FI
  * file:line:column. */
 enum arb_result map_load(struct map *map, struct arb_arena *arena, const char *path,
                          struct config_error *error);
+/* The same from the file's text, called `name` in errors. */
+enum arb_result map_load_text(struct map *map, struct arb_arena *arena, const char *name,
+                              const char *text, size_t bytes, struct config_error *error);
+/* The file's text, for arb_mem_free. */
+enum arb_result map_read(const char *path, char **text, size_t *bytes, struct config_error *error);
 
 #endif

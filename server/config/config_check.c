@@ -128,10 +128,17 @@ static bool check_files(const struct config *config, struct config_error *error)
         return blame(config, "debug.rewind_trace", error,
                      "is match.result_path as well; allowed: a file of its own");
     }
+    const char *journal = config->journal.path;
+    if (journal[0] != 0 &&
+        (strcmp(journal, config->result_path) == 0 || strcmp(journal, config->rewind_trace) == 0)) {
+        return blame(config, "journal.path", error,
+                     "is match.result_path or debug.rewind_trace as well; allowed: a file of its "
+                     "own");
+    }
     return true;
 }
 
-static bool check_map_file(const struct config *config, struct config_error *error)
+bool config_check_map_file(const struct config *config, struct config_error *error)
 {
     if (config->map[0] == 0) {
         return blame(config, "match.map", error,
@@ -150,8 +157,7 @@ static bool check_map_file(const struct config *config, struct config_error *err
 bool config_check_relations(struct config *config, struct config_error *error)
 {
     return check_players(config, error) && check_interest(config, error) &&
-           check_address(config, error) && check_files(config, error) &&
-           check_map_file(config, error);
+           check_address(config, error) && check_files(config, error);
 }
 
 /* The first place in the sentence at which an option's whole path stands. */

@@ -115,5 +115,6 @@ void option_print_string(const char *text, FILE *out);
 
 /* Relations between options; false with the error at the option to blame. */
 bool config_check_relations(struct config *config, struct config_error *error);
+bool config_check_map_file(const struct config *config, struct config_error *error);
 
 #endif

@@ -163,13 +163,8 @@ static bool read_root(struct loader *loader, const struct config_source *source)
     return true;
 }
 
-static bool read_file(struct loader *loader, const char *file)
+static bool read_text(struct loader *loader, const char *file, const char *text, size_t bytes)
 {
-    char *text;
-    size_t bytes;
-    if (!config_read_file(file, CONFIG_FILE_BYTES_MAX, &text, &bytes, loader->error)) {
-        return false;
-    }
     struct json json;
     struct json_error cause;
     struct config_source source = {.name = file, .path = "", .json = &json, .file = true};
@@ -180,6 +175,17 @@ static bool read_file(struct loader *loader, const char *file)
     } else {
         config_fail_json(loader->error, &source, text, &cause);
     }
+    return ok;
+}
+
+static bool read_file(struct loader *loader, const char *file)
+{
+    char *text;
+    size_t bytes;
+    if (!config_read_file(file, CONFIG_FILE_BYTES_MAX, &text, &bytes, loader->error)) {
+        return false;
+    }
+    bool ok = read_text(loader, file, text, bytes);
     arb_mem_free(text);
     return ok;
 }
@@ -336,19 +342,26 @@ static bool resolve_map(struct config *config, const char *file, struct config_e
     return false;
 }
 
-enum arb_result config_load(struct config *config, struct arb_arena *arena,
-                            const struct config_mode *modes, size_t mode_count, const char *file,
-                            char *const *environment, const char *const *sets, size_t set_count,
-                            void (*warn)(const char *text), struct config_error *error)
+static struct loader begin(struct config *config, struct arb_arena *arena,
+                           const struct config_mode *modes, size_t mode_count,
+                           struct config_error *error)
 {
     ARB_ASSERT(mode_count > 0 && mode_count <= CONFIG_MODES_MAX);
     memset(config, 0, sizeof *config);
     struct config_rows *rows = gather_rows(config, arena, modes, mode_count);
     config->rows = rows;
-    struct loader loader = {config, rows, error};
     for (size_t i = 0; i < rows->count; i++) {
         option_set_default(rows->list[i].option, rows->list[i].base, modes, mode_count);
     }
+    return (struct loader){config, rows, error};
+}
+
+enum arb_result config_load(struct config *config, struct arb_arena *arena,
+                            const struct config_mode *modes, size_t mode_count, const char *file,
+                            char *const *environment, const char *const *sets, size_t set_count,
+                            void (*warn)(const char *text), struct config_error *error)
+{
+    struct loader loader = begin(config, arena, modes, mode_count, error);
     if (file != NULL && !read_file(&loader, file)) {
         return ARB_CONFIG;
     }
@@ -361,8 +374,19 @@ enum arb_result config_load(struct config *config, struct arb_arena *arena,
             return result;
         }
     }
-    if (!resolve_map(config, file, error) || !config_check_relations(config, error)) {
+    if (!resolve_map(config, file, error) || !config_check_relations(config, error) ||
+        !config_check_map_file(config, error)) {
         return ARB_CONFIG;
     }
     return ARB_OK;
+}
+
+enum arb_result config_load_text(struct config *config, struct arb_arena *arena,
+                                 const struct config_mode *modes, size_t mode_count,
+                                 const char *name, const char *text, size_t bytes,
+                                 struct config_error *error)
+{
+    struct loader loader = begin(config, arena, modes, mode_count, error);
+    bool ok = read_text(&loader, name, text, bytes) && config_check_relations(config, error);
+    return ok ? ARB_OK : ARB_CONFIG;
 }

@@ -237,17 +237,27 @@ static bool load_text(struct map *map, struct arb_arena *arena, const char *path
     return ok;
 }
 
+enum arb_result map_read(const char *path, char **text, size_t *bytes, struct config_error *error)
+{
+    return config_read_file(path, MAP_FILE_BYTES_MAX, text, bytes, error) ? ARB_OK : ARB_CONFIG;
+}
+
+enum arb_result map_load_text(struct map *map, struct arb_arena *arena, const char *name,
+                              const char *text, size_t bytes, struct config_error *error)
+{
+    memset(map, 0, sizeof *map);
+    snprintf(map->path, sizeof map->path, "%s", name);
+    return load_text(map, arena, name, text, bytes, error) ? ARB_OK : ARB_CONFIG;
+}
+
 enum arb_result map_load(struct map *map, struct arb_arena *arena, const char *path,
                          struct config_error *error)
 {
     char *text;
     size_t bytes;
-    memset(map, 0, sizeof *map);
-    snprintf(map->path, sizeof map->path, "%s", path);
-    if (!config_read_file(path, MAP_FILE_BYTES_MAX, &text, &bytes, error)) {
-        return ARB_CONFIG;
-    }
-    bool ok = load_text(map, arena, path, text, bytes, error);
+    enum arb_result result = map_read(path, &text, &bytes, error);
+    if (result != ARB_OK) return result;
+    result = map_load_text(map, arena, path, text, bytes, error);
     arb_mem_free(text);
-    return ok ? ARB_OK : ARB_CONFIG;
+    return result;
 }

@@ -164,6 +164,22 @@ const struct option config_options[] = {
      .unit = "", .doc = "What is logged: this and everything more severe."},
     {"log.format", OPTION_CHOICE, AT(log.format), 0, 0, "\"auto\"", "auto|json|plain", .unit = "",
      .doc = "json: one object per line; plain: for people; auto: plain on a terminal."},
+    {"journal.path", OPTION_STRING, AT(journal.path), 0, 0, "\"\"", .unit = "",
+     .doc = "File that gets everything that the match took in, so that it can be played again and "
+            "verified (arbiter-replay); relative to the folder the process runs in, and never one "
+            "that is there already. In its name %m stands for the match id. It shows everything of "
+            "every player. Empty: none is written."},
+    {"journal.flush_ms", OPTION_INT, AT(journal.flush_ms), 10, 60000, "500", .unit = "ms",
+     .doc = "What happened reaches the file so much later at most: the play that is lost when the "
+            "process is killed. Longer packs better."},
+    {"journal.fsync", OPTION_CHOICE, AT(journal.fsync), 0, 0, "\"flush\"", "never|keyframe|flush",
+     .unit = "",
+     .doc = "When the disk is asked to have written: with each flush (survives a loss of power), "
+            "with each keyframe and the result, or never (survives the process, not the machine). "
+            "No tick waits for it."},
+    {"journal.keyframe_s", OPTION_INT, AT(journal.keyframe_s), 1, 3600, "60", .unit = "s",
+     .doc = "The whole state is written so often: replays may begin there. More often makes "
+            "seeking and resuming quicker and the file larger."},
     {"debug.first_tick", OPTION_SEED, AT(match.first_tick), 1, 9007199254740992.0, "null",
      .unit = "ticks",
      .doc = "Number of the first tick, for tests of counters near their ends; null: 1."},

@@ -1,5 +1,5 @@
 /* The same views in other encodings: a difference to what the client acknowledged (ours), the same
- * codec without a baseline, and plain structs, copied and compressed by zstd when that is there.
+ * codec without a baseline, and plain structs, copied and compressed by zstd.
  * A view is an own player and the first so many characters of a scene of tests/scenes. Prints mean
  * bytes per snapshot, and CPU time of the least disturbed snapshot for the plain ones.
  * usage: bench_plain [scene [visible [lag [snapshots]]]]
@@ -16,9 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#ifdef ARBITER_ZSTD
 #include <zstd.h>
-#endif
 
 enum { WARM_TICKS = 120, STREAM_BYTES = 65536, RECORD_BYTES = 8192, VISIBLE_MAX = 1000 };
 
@@ -89,7 +87,6 @@ static size_t copy_plain(const struct arb_schema *schema, const struct arb_frame
     return sizeof head + count * sizeof(struct plain);
 }
 
-#ifdef ARBITER_ZSTD
 static void pack(ZSTD_CCtx *zstd, struct encoding *encoding, size_t size, int level)
 {
     static uint8_t out[STREAM_BYTES * 2];
@@ -98,7 +95,6 @@ static void pack(ZSTD_CCtx *zstd, struct encoding *encoding, size_t size, int le
     uint64_t passed = cpu_ns() - before;
     if (!ZSTD_isError(bytes)) add(encoding, bytes, passed);
 }
-#endif
 
 static void encode_full(const struct arb_delta_rule *rule, const struct arb_frame *frame,
                         uint32_t count)
@@ -168,9 +164,7 @@ int main(int argc, char **argv)
     const struct arb_schema *schema = run.match->rules->schema;
     struct arb_delta_rule rule = {schema, arb_own_fields((enum arb_mover)schema->mover),
                                   (uint32_t)run.config.match.tick_rate};
-#ifdef ARBITER_ZSTD
     ZSTD_CCtx *zstd = ZSTD_createCCtx();
-#endif
     for (uint32_t i = 0; i < WARM_TICKS + 2 * snapshots; i++) {
         scene_step(&run);
         owns[run.ticks % 64] = run.match->world.players[0].own;
@@ -181,10 +175,8 @@ int main(int argc, char **argv)
         add(&plain, size, cpu_ns() - before);
         encode_full(&rule, frame, visible);
         encode_delta(&rule, frame, visible, lag);
-#ifdef ARBITER_ZSTD
         pack(zstd, &packed1, size, 1);
         pack(zstd, &packed3, size, 3);
-#endif
     }
     printf("%s, %u visible, acknowledged %u ticks before\n", scene->name, visible, lag);
     report("difference (ours)", &delta, snapshots, visible);
@@ -192,9 +184,7 @@ int main(int argc, char **argv)
     report("plain structs", &plain, snapshots, visible);
     report("plain structs, zstd -1", &packed1, snapshots, visible);
     report("plain structs, zstd -3", &packed3, snapshots, visible);
-#ifdef ARBITER_ZSTD
     ZSTD_freeCCtx(zstd);
-#endif
     scene_close(&run);
     return 0;
 }
