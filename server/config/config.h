@@ -86,6 +86,8 @@ void config_explain(const struct config *config, const char *sentence, struct co
 /* Effective configuration as JSON that config_load reads back to the same. */
 void config_print(const struct config *config, const struct config_mode *modes, size_t mode_count,
                   FILE *out);
+/* The same with the modes that it was loaded with. */
+void config_print_loaded(const struct config *config, FILE *out);
 /* JSON Schema (2020-12) from the same table. */
 void config_print_schema(const struct config_mode *modes, size_t mode_count, FILE *out);
 /* Markdown table of all options, for config/README.md (a test compares). */

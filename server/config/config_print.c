@@ -72,6 +72,11 @@ void config_print(const struct config *config, const struct config_mode *modes, 
     fputs("\n}\n", out);
 }
 
+void config_print_loaded(const struct config *config, FILE *out)
+{
+    config_print(config, config->rows->modes, config->rows->mode_count, out);
+}
+
 /* ---- JSON Schema ---- */
 
 static void print_choices(const struct option *row, const struct config_mode *modes,

@@ -3,6 +3,7 @@
 
 #include "server/loop/clock.h"
 #include "server/loop/loop.h"
+#include "server/loop/loop_journal.h"
 #include "server/loop/loop_log.h"
 #include "server/loop/loop_trace.h"
 #include "server/loop/loop_traffic.h"
@@ -38,7 +39,8 @@ struct daemon {
     struct net *net;
     struct match *match;
     struct loop *loop;
-    struct ops_trace *trace; /* NULL: shots are not written down */
+    struct ops_trace *trace;      /* NULL: shots are not written down */
+    struct loop_journal *journal; /* NULL: the match is not */
     struct loop_log_observer observer;
     enum arb_result result_written;
     char result_error[OPS_ERROR_BYTES];
@@ -205,6 +207,11 @@ static void on_decided(void *owner)
     match_get_result(daemon->match, &result);
     const char *path = daemon->config->result_path;
     daemon->result_written = ARB_OK;
+    /* Otherwise what comes back from the journal might have another result than was handed out. */
+    if (!loop_journal_settle(daemon->journal)) {
+        ops_log(OPS_WARN, "journal_behind",
+                OPS_TEXT("text", "the result is handed out before the journal has it"));
+    }
     if (path[0] != '\0') {
         daemon->result_written =
             ops_result_write(path, &result, daemon->config->map, daemon->result_error);
@@ -216,6 +223,12 @@ static void on_decided(void *owner)
             OPS_UINT("ticks", result.ticks), OPS_UINT("players", result.player_count),
             OPS_TEXT("result_path", path));
     loop_log_lagcomp(&result);
+}
+
+static void on_ticked(void *owner)
+{
+    struct daemon *daemon = owner;
+    loop_journal_tick(daemon->journal, daemon->match);
 }
 
 static enum arb_result open_loop(struct daemon *daemon, char *error)
@@ -230,6 +243,7 @@ static enum arb_result open_loop(struct daemon *daemon, char *error)
         .idle_exit_s = (uint32_t)numbers->idle_exit_s,
         .grace_s = (uint32_t)daemon->config->shutdown.grace_s,
         .abort_on_signal = daemon->config->shutdown.on_term == ON_TERM_ABORT,
+        .ticked = on_ticked,
         .decided = on_decided,
         .owner = daemon,
     };
@@ -320,6 +334,7 @@ static void close_trace(struct daemon *daemon)
 static void close_all(struct daemon *daemon)
 {
     close_trace(daemon);
+    loop_journal_close(daemon->journal);
     if (daemon->match != NULL) match_destroy(daemon->match);
     if (daemon->net != NULL) {
         net_destroy(daemon->net);
@@ -341,6 +356,9 @@ enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
         result = open_match(&daemon, arena, error);
     }
     if (result == ARB_OK) result = open_trace(&daemon, arena, error);
+    if (result == ARB_OK) {
+        result = loop_journal_open(&daemon.journal, config, daemon.match, arena, error);
+    }
     if (result == ARB_OK) result = open_loop(&daemon, error);
     if (result == ARB_OK) {
         arb_arena_seal(arena);

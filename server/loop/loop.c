@@ -154,6 +154,7 @@ static void run_one(struct loop *loop)
     bool live = match_phase(match) == ARB_PHASE_LIVE;
     receive(loop, start_ns);
     tick_run(match, TICK_LIVE);
+    loop->options.ticked(loop->options.owner);
     scheduler_ran(&loop->scheduler);
     loop_histogram_add(&report->lateness, start_ns > deadline_ns ? start_ns - deadline_ns : 0);
     loop_histogram_add(&report->work, loop_now_ns() - start_ns);

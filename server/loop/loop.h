@@ -18,6 +18,7 @@ struct loop_options {
     uint32_t idle_exit_s;    /* everyone left before the first round: ends with "empty" */
     uint32_t grace_s;     /* from the first SIGTERM, SIGINT or SIGHUP to the end of the process */
     bool abort_on_signal; /* else a live match goes on while the grace lasts */
+    void (*ticked)(void *owner); /* after each tick; never blocks */
     /* The match is decided, its result final: called once, before the result phase. May block. */
     void (*decided)(void *owner);
     void *owner;

@@ -1,6 +1,7 @@
 /* arbiter-replay: looks at what a match wrote down. */
 #define _GNU_SOURCE
 #include "tools/replay/picture.h"
+#include "tools/replay/replay.h"
 
 #include "shared/base/arb_mem.h"
 
@@ -11,13 +12,26 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: arbiter-replay shots FILE\n"
+    "usage: arbiter-replay verify JOURNAL\n"
+    "       arbiter-replay info JOURNAL\n"
+    "       arbiter-replay export JOURNAL\n"
+    "       arbiter-replay diff JOURNAL JOURNAL\n"
+    "       arbiter-replay seek JOURNAL TICK\n"
+    "       arbiter-replay clip JOURNAL FROM TO CLIP\n"
+    "       arbiter-replay shots FILE\n"
     "       arbiter-replay shot FILE INDEX [-o PICTURE]\n"
+    "  verify  plays a journal (journal.path) again and compares every checksum\n"
+    "  info    tells what is in it, without playing it\n"
+    "  export  prints it as lines of JSON\n"
+    "  diff    plays two and tells the first difference: inputs, random draws, entities, fields\n"
+    "  seek    goes to a tick, from the newest keyframe before it\n"
+    "  clip    writes the part from tick FROM to tick TO as a journal of its own\n"
     "  shots   lists the shots of a file of debug.rewind_trace, one a line\n"
     "  shot    draws one of them as SVG, to the standard output or to PICTURE: blue now, red as\n"
     "          the shooter saw it, white the ray or the flight with a dot for\n"
     "          each tick, yellow the hit, grey the map\n"
-    "exit status: 0 done, 64 wrong arguments, 65 bad data, 74 a file cannot be read or written\n";
+    "exit status: 0 done, 1 something differs, 64 wrong arguments, 65 bad data,\n"
+    "             74 a file cannot be read or written\n";
 
 static enum arb_result fail(enum arb_result result, const char *sentence)
 {
@@ -172,8 +186,41 @@ static enum arb_result run_shot(int count, char **words)
     return run(words[1], false, index, path);
 }
 
+/* Commands of journals. False: it is none of them. */
+static bool run_journal(int count, char **words, enum arb_result *result)
+{
+    static const struct {
+        const char *name;
+        enum arb_result (*run)(const char *path, FILE *out);
+    } simple[] = {{"verify", replay_verify}, {"info", replay_info}, {"export", replay_export}};
+    uint64_t from, to;
+    for (size_t i = 0; i < sizeof simple / sizeof simple[0]; i++) {
+        if (strcmp(words[0], simple[i].name) != 0) continue;
+        *result =
+            count == 2 ? simple[i].run(words[1], stdout) : fail_arguments("it wants one JOURNAL");
+        return true;
+    }
+    if (strcmp(words[0], "diff") == 0) {
+        *result = count == 3 ? replay_diff(words[1], words[2], stdout)
+                             : fail_arguments("diff wants two JOURNALs");
+    } else if (strcmp(words[0], "seek") == 0) {
+        *result = count == 3 && parse_index(words[2], &to)
+                      ? replay_seek(words[1], to, stdout)
+                      : fail_arguments("seek wants JOURNAL TICK");
+    } else if (strcmp(words[0], "clip") == 0) {
+        bool good = count == 5 && parse_index(words[2], &from) && parse_index(words[3], &to);
+        *result = good ? replay_clip(words[1], from, to, words[4], stdout)
+                       : fail_arguments("clip wants JOURNAL FROM TO CLIP");
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static enum arb_result run_command(int count, char **words)
 {
+    enum arb_result result;
+    if (count >= 1 && run_journal(count, words, &result)) return result;
     if (count == 1 && strcmp(words[0], "--help") == 0) {
         fputs(usage, stdout);
         return ARB_OK;

@@ -1,0 +1,173 @@
+#define _GNU_SOURCE
+#include "server/loop/loop_journal.h"
+
+#include "server/ops/log.h"
+
+#include "shared/base/arb_assert.h"
+#include "shared/base/arb_mem.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    QUEUE_SPARE_BYTES = 256 * 1024, /* beside two keyframes: a minute of ten players and more */
+    SETTLE_MS = 2000,
+    CLOSE_MS = 5000,
+    UNTOLD = -1,
+};
+
+struct loop_journal {
+    struct loop_writer *writer;
+    struct match_journal *records;
+    char path[CONFIG_PATH_BYTES + 32];
+    atomic_int
+        trouble;   /* of the writer's thread, for the log: errno, 0: over, UNTOLD: nothing new */
+    uint64_t gaps; /* told so far */
+};
+
+static void on_trouble(void *owner, int number)
+{
+    struct loop_journal *journal = owner;
+    atomic_store(&journal->trouble, number);
+}
+
+/* %m in the configured name is the match id. */
+static void name_file(char *out, size_t size, const char *configured, const uint8_t match_id[16])
+{
+    size_t used = 0;
+    for (const char *c = configured; *c != '\0' && used + 1 < size; c++) {
+        if (c[0] == '%' && c[1] == 'm') {
+            for (size_t i = 0; i < 16 && used + 3 < size; i++) {
+                used += (size_t)snprintf(out + used, size - used, "%02x", (unsigned)match_id[i]);
+            }
+            c++;
+        } else {
+            out[used++] = *c;
+        }
+    }
+    out[used] = '\0';
+}
+
+/* Head of the file as bytes, for arb_mem_free. */
+static enum arb_result make_head(const struct config *config, const struct match *match,
+                                 uint8_t **bytes, size_t *size, char *error)
+{
+    struct journal_head head = match_journal_head(match);
+    struct config_error found;
+    char *map_text = NULL, *config_text = NULL;
+    size_t map_bytes = 0, config_bytes = 0;
+    enum arb_result result = map_read(config->map_path, &map_text, &map_bytes, &found);
+    if (result != ARB_OK) {
+        memcpy(error, found.text, sizeof found.text);
+        return result;
+    }
+    FILE *out = open_memstream(&config_text, &config_bytes);
+    if (out != NULL) {
+        config_print_loaded(config, out);
+        fclose(out);
+    }
+    head.build = "arbiterd " ARBITER_VERSION ", " __VERSION__;
+    head.map = config->map;
+    head.map_text = map_text;
+    head.map_bytes = map_bytes;
+    head.config_text = config_text;
+    head.config_bytes = config_bytes;
+    *bytes = config_text != NULL ? journal_write_head(&head, size) : NULL;
+    arb_mem_free(map_text);
+    free(config_text);
+    if (*bytes != NULL) return ARB_OK;
+    snprintf(error, CONFIG_ERROR_BYTES, "journal.path: there is no memory for its head");
+    return ARB_MEMORY;
+}
+
+static enum arb_result open_writer(struct loop_journal *journal, const struct config *config,
+                                   const struct match *match, size_t queue_bytes,
+                                   struct arb_arena *arena, char *error)
+{
+    uint8_t *head;
+    size_t head_bytes;
+    enum arb_result result = make_head(config, match, &head, &head_bytes, error);
+    if (result != ARB_OK) return result;
+    struct loop_writer_options options = {.path = journal->path,
+                                          .flush_ms = (uint32_t)config->journal.flush_ms,
+                                          .sync = config->journal.fsync,
+                                          .queue_bytes = queue_bytes,
+                                          .trouble = on_trouble,
+                                          .owner = journal};
+    result = loop_writer_open(&journal->writer, &options, head, head_bytes, match_tick(match),
+                              arena, error);
+    arb_mem_free(head);
+    if (result != ARB_OK) return result;
+    if (loop_writer_start(journal->writer)) return ARB_OK;
+    loop_writer_close(journal->writer, 0);
+    snprintf(error, CONFIG_ERROR_BYTES, "journal.path: no thread is to be had for it");
+    return ARB_MEMORY;
+}
+
+enum arb_result loop_journal_open(struct loop_journal **out, const struct config *config,
+                                  const struct match *match, struct arb_arena *arena, char *error)
+{
+    *out = NULL;
+    if (config->journal.path[0] == '\0') return ARB_OK;
+    struct loop_journal *journal = arb_arena_take(arena, sizeof *journal);
+    struct journal_head head = match_journal_head(match);
+    atomic_init(&journal->trouble, UNTOLD);
+    name_file(journal->path, sizeof journal->path, config->journal.path, head.match_id);
+    size_t queue_bytes = 2 * match_journal_keyframe_bytes(match) + QUEUE_SPARE_BYTES;
+    if (queue_bytes > JOURNAL_PLAIN_BYTES_MAX) queue_bytes = JOURNAL_PLAIN_BYTES_MAX;
+    enum arb_result result = open_writer(journal, config, match, queue_bytes, arena, error);
+    if (result != ARB_OK) return result;
+    struct match_journal_sink sink = {journal->writer, loop_writer_put, loop_writer_has_room};
+    uint32_t keyframe_ticks =
+        (uint32_t)config->journal.keyframe_s * (uint32_t)config->match.tick_rate;
+    journal->records = match_journal_create(arena, match, keyframe_ticks, &sink);
+    *out = journal;
+    return ARB_OK;
+}
+
+/* Once when it begins and once when it is over, however long it lasts. */
+static void tell(struct loop_journal *journal)
+{
+    int number = atomic_exchange(&journal->trouble, UNTOLD);
+    if (number > 0) {
+        ops_log(OPS_ERROR, "journal_trouble", OPS_TEXT("path", journal->path),
+                OPS_TEXT("error", strerror(number)));
+    } else if (number == 0) {
+        ops_log(OPS_INFO, "journal_recovered", OPS_TEXT("path", journal->path));
+    }
+    uint64_t gaps = match_journal_counts(journal->records).gaps;
+    if (gaps > journal->gaps) {
+        journal->gaps = gaps;
+        ops_log(OPS_WARN, "journal_gap", OPS_UINT("gaps", gaps));
+    }
+}
+
+void loop_journal_tick(struct loop_journal *journal, const struct match *match)
+{
+    if (journal == NULL) return;
+    match_journal_tick(journal->records, match);
+    tell(journal);
+}
+
+bool loop_journal_settle(struct loop_journal *journal)
+{
+    return journal == NULL || loop_writer_wait(journal->writer, SETTLE_MS);
+}
+
+void loop_journal_close(struct loop_journal *journal)
+{
+    if (journal == NULL) return;
+    struct loop_writer_counts file = loop_writer_close(journal->writer, CLOSE_MS);
+    struct match_journal_counts records = match_journal_counts(journal->records);
+    bool good = file.error == 0 && !file.abandoned && records.gaps == 0;
+    ops_log(good ? OPS_INFO : OPS_WARN, "journal", OPS_TEXT("path", journal->path),
+            OPS_UINT("ticks", records.ticks), OPS_UINT("bytes", file.bytes),
+            OPS_UINT("blocks", file.blocks), OPS_UINT("keyframes", records.keyframes),
+            OPS_UINT("gaps", records.gaps), OPS_UINT("missing_ticks", records.missing_ticks),
+            OPS_UINT("failures", file.failures),
+            OPS_TEXT("error", file.abandoned    ? "the disk took too long"
+                              : file.error != 0 ? strerror(file.error)
+                                                : ""));
+}

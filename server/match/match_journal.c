@@ -1,0 +1,241 @@
+/* From a match to the records of its journal. */
+#include "server/match/match_journal.h"
+
+#include "server/match/match_codec.h"
+#include "server/match/match_internal.h"
+#include "server/match/match_save.h"
+#include "shared/base/arb_assert.h"
+
+#include <string.h>
+
+/* Most that a tick may take; more is a gap. Untouched memory costs nothing. */
+enum { RECORD_BYTES = 1 << 20, TAIL_BYTES = 64 };
+
+struct match_journal {
+    struct match_journal_sink sink;
+    struct match_journal_counts counts;
+    struct match_codec *codec;
+    uint32_t keyframe_ticks, tick_rate;
+    uint8_t *record;   /* [RECORD_BYTES] */
+    uint8_t *keyframe; /* [keyframe_bytes] */
+    uint32_t keyframe_bytes;
+    struct match_result *result;
+    uint8_t *end;
+    arb_tick next; /* S[next] is what the records lead to */
+    bool is_gap;   /* ticks from `next` on are missing */
+};
+
+struct match_journal *match_journal_create(struct arb_arena *arena, const struct match *match,
+                                           uint32_t keyframe_ticks,
+                                           const struct match_journal_sink *sink)
+{
+    struct match_journal *journal = arb_arena_take(arena, sizeof *journal);
+    struct match_record_capacity capacity = match_record_capacity(match);
+    journal->sink = *sink;
+    journal->codec = match_codec_create(arena, &capacity);
+    journal->keyframe_ticks = keyframe_ticks;
+    journal->tick_rate = (uint32_t)match->config.tick_rate;
+    journal->record = arb_arena_take(arena, RECORD_BYTES);
+    journal->keyframe_bytes = match_save_bytes(match, MATCH_SAVE_WHOLE);
+    journal->keyframe = arb_arena_take(arena, journal->keyframe_bytes);
+    journal->result = arb_arena_take(arena, sizeof *journal->result);
+    journal->end =
+        arb_arena_take(arena, MATCH_JOURNAL_END_BYTES + MATCH_LINES_MAX * MATCH_JOURNAL_LINE_BYTES);
+    journal->next = match_tick(match);
+    return journal;
+}
+
+size_t match_journal_keyframe_bytes(const struct match *match)
+{
+    return match_save_bytes(match, MATCH_SAVE_WHOLE);
+}
+
+struct match_journal_counts match_journal_counts(const struct match_journal *journal)
+{
+    return journal->counts;
+}
+
+struct journal_head match_journal_head(const struct match *match)
+{
+    struct journal_head head = {
+        .schema = MATCH_SAVE_VERSION,
+        .tick_rate = (uint32_t)match->config.tick_rate,
+        .seed = match->config.seed.value,
+        .first_tick = match->first_tick,
+        .map_hash = arb_geometry_hash(match->geometry),
+        .mode = match->rules->name,
+    };
+    memcpy(head.match_id, match->match_id, sizeof head.match_id);
+    return head;
+}
+
+static bool put(struct match_journal *journal, const struct journal_record *records, uint32_t count)
+{
+    if (!journal->sink.put(journal->sink.owner, records, count)) return false;
+    for (uint32_t i = 0; i < count; i++)
+        journal->counts.bytes += records[i].size;
+    return true;
+}
+
+static struct journal_record save(struct match_journal *journal, const struct match *match)
+{
+    uint32_t size = match_save(match, MATCH_SAVE_WHOLE, journal->keyframe, journal->keyframe_bytes);
+    return (struct journal_record){.kind = JOURNAL_KEYFRAME,
+                                   .tick = match_tick(match),
+                                   .bytes = journal->keyframe,
+                                   .size = size};
+}
+
+static bool has_room(const struct match_journal *journal, size_t bytes)
+{
+    return journal->sink.has_room(journal->sink.owner, bytes + TAIL_BYTES);
+}
+
+/* The state as it is now bridges what is missing. */
+static void end_gap(struct match_journal *journal, const struct match *match)
+{
+    journal->counts.missing_ticks++;
+    if (!has_room(journal, journal->keyframe_bytes)) return;
+    struct journal_record records[] = {
+        {.kind = JOURNAL_GAP, .tick = journal->next, .resume = match_tick(match)},
+        save(journal, match),
+    };
+    if (!put(journal, records, 2)) return;
+    match_codec_reset(journal->codec);
+    journal->counts.keyframes++;
+    journal->next = match_tick(match);
+    journal->is_gap = false;
+}
+
+static void begin_gap(struct match_journal *journal, const struct match *match)
+{
+    journal->counts.gaps++;
+    journal->is_gap = true;
+    end_gap(journal, match);
+}
+
+static void put_keyframe(struct match_journal *journal, const struct match *match)
+{
+    if (!has_room(journal, journal->keyframe_bytes)) return; /* the next one then */
+    struct journal_record record = save(journal, match);
+    if (!put(journal, &record, 1)) return;
+    match_codec_reset(journal->codec);
+    journal->counts.keyframes++;
+}
+
+static void put_end(struct match_journal *journal, const struct match *match)
+{
+    match_get_result(match, journal->result);
+    struct journal_record record = {.kind = JOURNAL_END,
+                                    .tick = match_tick(match),
+                                    .bytes = journal->end,
+                                    .size =
+                                        match_journal_end_encode(journal->result, journal->end)};
+    journal->counts.ended = put(journal, &record, 1);
+}
+
+void match_journal_tick(struct match_journal *journal, const struct match *match)
+{
+    const struct match_record *taken = match_record(match);
+    if (journal->is_gap) {
+        end_gap(journal, match);
+    } else {
+        ARB_ASSERT(taken->tick == journal->next && match_tick(match) == journal->next + 1);
+        size_t size = match_record_encode(journal->codec, taken, journal->record, RECORD_BYTES);
+        struct journal_record record = {
+            .kind = JOURNAL_TICK,
+            .tick = taken->tick,
+            .bytes = journal->record,
+            .size = size,
+            .checksum = match_checksum(match),
+            .checksum_bits = journal_is_whole(taken->tick, journal->tick_rate) ? 64 : 16};
+        if (size == 0 || !put(journal, &record, 1)) {
+            begin_gap(journal, match);
+        } else {
+            journal->next++;
+            journal->counts.ticks++;
+            if (size > journal->counts.largest_bytes) {
+                journal->counts.largest_bytes = (uint32_t)size;
+            }
+        }
+    }
+    if (journal->is_gap) return;
+    if (match_decided(match) && !journal->counts.ended) put_end(journal, match);
+    if (journal->keyframe_ticks > 0 && journal->next % journal->keyframe_ticks == 0) {
+        put_keyframe(journal, match);
+    }
+}
+
+/* ---- the result ---- */
+
+static uint8_t *put_le(uint8_t *out, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        out[i] = (uint8_t)(value >> 8 * i);
+    return out + bytes;
+}
+
+static const uint8_t *get_le(const uint8_t *bytes, size_t count, uint64_t *value)
+{
+    *value = 0;
+    for (size_t i = 0; i < count; i++)
+        *value |= (uint64_t)bytes[i] << 8 * i;
+    return bytes + count;
+}
+
+size_t match_journal_end_encode(const struct match_result *result, uint8_t *out)
+{
+    uint8_t *at = put_le(out, (uint64_t)result->end_reason, 1);
+    at = put_le(at, result->ticks, 8);
+    at = put_le(at, result->checksum, 8);
+    at = put_le(at, result->player_count, 4);
+    for (uint32_t i = 0; i < result->player_count; i++) {
+        const struct match_result_player *line = &result->players[i];
+        at = put_le(at, line->player_id, 8);
+        at = put_le(at, line->team, 2);
+        at = put_le(at, (uint32_t)line->score, 4);
+        at = put_le(at, line->kills, 4);
+        at = put_le(at, line->deaths, 4);
+        at = put_le(at, line->deaths_by_nobody, 4);
+        memcpy(at, line->name, sizeof line->name);
+        at += sizeof line->name;
+    }
+    return (size_t)(at - out);
+}
+
+static const uint8_t *get_line(const uint8_t *at, struct match_result_player *line)
+{
+    uint64_t values[6];
+    static const uint8_t widths[6] = {8, 2, 4, 4, 4, 4};
+    for (int i = 0; i < 6; i++)
+        at = get_le(at, widths[i], &values[i]);
+    line->player_id = values[0];
+    line->team = (uint8_t)values[1];
+    line->score = (int32_t)(uint32_t)values[2];
+    line->kills = (uint32_t)values[3];
+    line->deaths = (uint32_t)values[4];
+    line->deaths_by_nobody = (uint32_t)values[5];
+    memcpy(line->name, at, sizeof line->name);
+    line->name[sizeof line->name - 1] = '\0';
+    return at + sizeof line->name;
+}
+
+bool match_journal_end_decode(const uint8_t *bytes, size_t size, struct match_result *out)
+{
+    uint64_t reason, count;
+    memset(out, 0, sizeof *out);
+    if (size < MATCH_JOURNAL_END_BYTES) return false;
+    const uint8_t *at = get_le(bytes, 1, &reason);
+    at = get_le(at, 8, &out->ticks);
+    at = get_le(at, 8, &out->checksum);
+    at = get_le(at, 4, &count);
+    if (reason > ARB_END_EMPTY || count > MATCH_LINES_MAX ||
+        size != MATCH_JOURNAL_END_BYTES + count * MATCH_JOURNAL_LINE_BYTES) {
+        return false;
+    }
+    out->end_reason = (enum arb_end_reason)reason;
+    out->player_count = (uint32_t)count;
+    for (uint32_t i = 0; i < count; i++)
+        at = get_line(at, &out->players[i]);
+    return true;
+}
