@@ -335,6 +335,7 @@ void sim_settle(struct sim *sim)
     for (uint32_t i = 0; i < sim->player_count; i++) {
         sim_player_settle(sim, &sim->players[i]);
     }
+    sim_checks_finish(sim);
 }
 
 uint64_t sim_checksum(const struct sim *sim)

@@ -50,6 +50,7 @@ enum sim_fault {
     X(events, "every reliable event exactly once, in order")                                       \
     X(protocol, "nobody gets what cannot be decoded, or comes in the wrong place")                 \
     X(rerun, "the same ticks run again give the same checksums")                                   \
+    X(journal, "the journal of the match leads to the same states")                                \
     X(memory, "the server takes no memory, a client to connect and after a stall")                 \
     X(scores, "kills and deaths add up")                                                           \
     X(views, "what a client draws only goes forward")                                              \
@@ -161,6 +162,7 @@ struct sim_totals {
     uint64_t faults[SIM_FAULTS];
 };
 void sim_get_totals(const struct sim *sim, struct sim_totals *out);
+/* Once, at the end: also plays the journal of the run, if it wrote one. */
 void sim_settle(struct sim *sim);
 
 struct match *sim_match(struct sim *sim);

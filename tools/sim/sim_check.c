@@ -121,6 +121,7 @@ void sim_checks_destroy(struct sim_checks *checks)
     arb_mem_free(checks->witnesses);
     arb_mem_free(checks->expected);
     sim_rerun_destroy(checks->rerun);
+    sim_journal_destroy(checks->journal);
     sim_rewind_destroy(checks);
     arb_mem_free(checks);
 }
@@ -220,6 +221,7 @@ void sim_checks_begin(struct sim *sim)
     take_room(checks);
     sim_visible_begin(checks);
     checks->rerun = sim_rerun_create(checks);
+    sim_journal_begin(checks);
     checks->rewind = sim_rewind_create(checks);
     match_observe(sim->match, &(struct match_observer){.owner = checks,
                                                        .late = on_late,
@@ -365,12 +367,18 @@ void sim_checks_after_tick(struct sim *sim)
     struct sim_checks *checks = sim->checks;
     sim_frames_publish(checks);
     sim_rerun_look(checks);
+    sim_journal_look(checks);
     sim_inputs_after_tick(checks);
     sim_prediction_look(checks);
     sim_scores_look(checks);
     sim_protocol_look(checks);
     if (checks->close_look) sim_inputs_look(checks);
     checks->close_look = arb_rng_below(&checks->rng, CLOSE_LOOK_EVERY) == 0;
+}
+
+void sim_checks_finish(struct sim *sim)
+{
+    if (sim->checks != NULL) sim_journal_finish(sim->checks);
 }
 
 void sim_checks_after_frame(struct sim *sim, struct sim_player *player,

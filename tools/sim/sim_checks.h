@@ -9,6 +9,7 @@
  * visible_sets                           sim_check_visible.c
  * events                                 sim_check_events.c
  * rerun                                  sim_check_rerun.c
+ * journal                                sim_check_journal.c
  * memory, scores, protocol               sim_check_match.c
  * views, progress                        sim_check_views.c
  * (of spectators, all that applies)      sim_check_spectators.c
@@ -169,6 +170,7 @@ struct sim_checks {
     struct arb_rng rng;            /* which ticks are looked at closely */
     bool close_look;               /* this tick */
     struct sim_rerun *rerun;
+    struct sim_journal *journal; /* NULL: this run writes none */
     struct sim_rewind *rewind;
     /* visible sets */
     float reach_of_kind[ARB_KINDS_MAX];
@@ -233,6 +235,10 @@ void sim_events_look(struct sim_checks *checks, struct sim_player *player,
 
 struct sim_rerun *sim_rerun_create(struct sim_checks *checks);
 void sim_rerun_destroy(struct sim_rerun *rerun);
+void sim_journal_begin(struct sim_checks *checks);
+void sim_journal_look(struct sim_checks *checks);
+void sim_journal_finish(struct sim_checks *checks);
+void sim_journal_destroy(struct sim_journal *journal);
 void sim_rerun_look(struct sim_checks *checks);
 
 /* `player` NULL: the server's turn begins. */

@@ -127,6 +127,7 @@ struct match_port sim_checks_port(struct sim *sim);
 void sim_checks_turn(struct sim *sim, const struct sim_player *player);
 void sim_checks_after_server(struct sim *sim);
 void sim_checks_after_tick(struct sim *sim);
+void sim_checks_finish(struct sim *sim);
 void sim_checks_after_frame(struct sim *sim, struct sim_player *player,
                             const struct arbiter_view *view);
 /* A connection begins, or the client is about to be no more. Without checks: nothing. */

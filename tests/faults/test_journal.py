@@ -1,0 +1,188 @@
+#!/usr/bin/python3
+"""journal.path and arbiter-replay: real matches written down, played again, cut off, damaged, and on a full disk."""
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+import daemon
+
+SERPENT = daemon.TOP / "config" / "serpent.json"
+
+
+def replay(*arguments, timeout=120):
+    return subprocess.run([daemon.program("arbiter-replay"), *map(str, arguments)], capture_output=True, text=True,
+                          timeout=timeout, env=daemon.clean_environment(), check=False)
+
+
+class Journal(daemon.Case):
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "journal"
+
+    def options(self, **more):
+        return {"match.duration_s": 5, "match.countdown_s": 0, "match.result_s": 1, "match.min_players": 4,
+                "match.result_path": self.folder / "result.json", "journal.path": self.path,
+                "journal.keyframe_s": 2, **more}
+
+    def play(self, options, config=daemon.ARENA, count=6, policy="aim"):
+        """A match to its end; the log's line about the journal."""
+        with daemon.Daemon(options, config=config) as server:
+            self.bots(server.ready()["port"], count, 30, policy=policy)
+            self.assertEqual(server.end(60), 0)
+            self.lines = server.lines
+            return server.event("journal")
+
+    def verify(self, path, status=0):
+        done = replay("verify", path)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_a_match_is_played_again_to_the_bit(self):
+        for config in (daemon.ARENA, SERPENT):
+            with self.subTest(config=config.name):
+                self.path = self.folder / f"{config.stem}-%m"
+                told = self.play(self.options(**{"input.hold_ticks": 3}), config=config)
+                path = pathlib.Path(told["path"])
+                result = json.loads((self.folder / "result.json").read_text(encoding="utf-8"))
+                self.assertEqual(path.name, f"{config.stem}-{result['match_id']}")
+                self.assertEqual((told["level"], told["gaps"], told["failures"], told["error"]), ("info", 0, 0, ""))
+                self.assertEqual(told["bytes"], path.stat().st_size)
+                self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+                text = self.verify(path)
+                self.assertIn(f"verified: {told['ticks']} ticks", text)
+                self.assertIn("with its result", text)
+                lines = [json.loads(line) for line in replay("export", path).stdout.splitlines()]
+                self.assertEqual(lines[0]["match_id"], result["match_id"])
+                self.assertEqual(lines[0]["seed"], result["seed"])
+                self.assertEqual(sum("tick" in line for line in lines), told["ticks"])
+                self.assertEqual(sum("keyframe" in line for line in lines), told["keyframes"])
+                end = [line for line in lines if "end" in line]
+                self.assertEqual(len(end), 1)
+                self.assertEqual(end[0]["checksum"], result["checksum"])
+                self.assertEqual(end[0]["ticks"], result["ticks"])
+                self.assertEqual([player["score"] for player in end[0]["players"]],
+                                 [player["score"] for player in result["players"]])
+                self.assertIn(f"match       {result['match_id']}", replay("info", path).stdout)
+                self.assertEqual(replay("diff", path, path).returncode, 0)
+
+    def test_killed_at_any_moment_at_most_the_flush_time_is_lost(self):
+        options = self.options(**{"journal.flush_ms": 200, "match.duration_s": 60})
+        with daemon.Daemon(options) as server:
+            self.bots(server.ready()["port"], 6, 30, policy="aim")
+            time.sleep(4)
+            server.signal(signal.SIGKILL)
+            server.process.wait()
+        text = self.verify(self.path)
+        self.assertIn("without a result", text)
+        ticks = int(text.split("verified: ")[1].split()[0])
+        self.assertGreater(ticks, 60)
+        lines = replay("export", self.path).stdout.splitlines()
+        self.assertIn('"tick":', lines[-1])
+
+    def test_what_is_cut_or_damaged_is_good_up_to_a_tick(self):
+        self.play(self.options(), count=4, policy="wander")
+        whole = self.path.read_bytes()
+        bad = self.folder / "bad"
+        bad.write_bytes(whole[:-30])
+        text = self.verify(bad, status=65)
+        self.assertIn("good up to tick", text)
+        self.assertIn("the file ends in the middle of a block", text)
+        good = int(text.split("good up to tick ")[1].split(":")[0])
+        self.assertGreater(good, 100)
+        flipped = bytearray(whole)
+        flipped[len(whole) // 2] ^= 4
+        bad.write_bytes(flipped)
+        self.assertIn("a block is damaged", self.verify(bad, status=65))
+        bad.write_bytes(whole[:8] + b"\x07" + whole[9:])
+        self.assertIn("another version of the format", self.verify(bad, status=65))
+        bad.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
+        self.assertIn("its head is damaged", self.verify(bad, status=65))
+        bad.write_bytes(b"{}\n")
+        self.assertIn("it is no journal", self.verify(bad, status=65))
+        with open(bad, "wb") as file:
+            file.write(whole)
+            file.truncate(4 << 30)  # gigabytes of zeros that take no room
+        text = self.verify(bad, status=65)
+        self.assertIn("a block is damaged", text)
+        bad.write_bytes(b"")
+        os.truncate(bad, 4 << 30)
+        self.assertIn("it is no journal", self.verify(bad, status=65))
+        for command in ("info", "export"):
+            self.assertEqual(replay(command, bad).returncode, 65)
+        self.assertEqual(replay("verify", self.folder / "none").returncode, 74)
+
+    def test_a_part_is_a_journal_of_its_own(self):
+        self.play(self.options(**{"journal.keyframe_s": 1}), count=4)
+        clip = self.folder / "clip"
+        done = replay("clip", self.path, 130, 200, clip)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("up to tick 201", done.stdout)
+        self.assertLess(clip.stat().st_size, self.path.stat().st_size)
+        self.assertIn("verified: 81 ticks up to 201", self.verify(clip))
+        here, there = (replay("seek", path, 190) for path in (self.path, clip))
+        self.assertEqual(here.returncode, 0, here.stderr)
+        self.assertEqual(here.stdout, there.stdout)
+        self.assertEqual(replay("clip", self.path, 1, 2, clip).returncode, 74, "it is never overwritten")
+
+    def test_a_full_disk_costs_a_gap_and_nothing_else(self):
+        """The file may not grow beyond 12 KB for two seconds: as a disk that is full for a while."""
+        options = self.options(**{"match.duration_s": 8, "journal.flush_ms": 50})
+        with daemon.Daemon(options) as server:
+            self.bots(server.ready()["port"], 6, 30, policy="aim")
+            time.sleep(1)
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (12288, resource.RLIM_INFINITY))
+            trouble = server.await_event("journal_trouble")
+            self.assertEqual(trouble["error"], "File too large")
+            time.sleep(2)
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE,
+                             (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            server.await_event("journal_recovered")
+            self.assertEqual(server.end(40), 0)
+            told = server.event("journal")
+            self.assertEqual(sum(line.get("event") == "journal_trouble" for line in server.lines), 1, "told once")
+            self.assertEqual(server.event("time_dropped"), None)
+        self.assertGreater(told["failures"], 1)
+        self.assertEqual(told["error"], "")
+        self.assertIn("verified", self.verify(self.path))
+        self.check_result(self.folder / "result.json", end_reason="time")
+
+    def test_a_disk_that_stays_full_ends_the_file_whole(self):
+        options = self.options(**{"match.duration_s": 4, "journal.flush_ms": 50})
+        with daemon.Daemon(options) as server:
+            self.bots(server.ready()["port"], 6, 30, policy="aim")
+            time.sleep(1)
+            limit = self.path.stat().st_size + 2000
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (limit, limit))
+            self.assertEqual(server.end(40), 0, "the result does not depend on the journal")
+            told = server.event("journal")
+            self.assertIsNotNone(server.event("journal_behind"))
+        self.assertEqual((told["level"], told["error"]), ("warn", "File too large"))
+        self.assertIn("without a result", self.verify(self.path))
+        self.check_result(self.folder / "result.json", end_reason="time")
+
+    def test_a_journal_is_never_overwritten(self):
+        self.path.write_text("somebody's", encoding="utf-8")
+        done = daemon.run("--config", daemon.ARENA, "--set", "net.port=0", "--set", "match.result_path=", "--set",
+                          f"journal.path={self.path}")
+        self.assertEqual(done.returncode, 74)
+        self.assertIn("a journal is never overwritten", done.stderr)
+        self.assertEqual(self.path.read_text(encoding="utf-8"), "somebody's")
+        done = daemon.run("--config", daemon.ARENA, "--set", "net.port=0", "--set", "match.result_path=", "--set",
+                          "journal.path=/nowhere/journal")
+        self.assertEqual(done.returncode, 74)
+        self.assertIn("journal.path: /nowhere/journal: cannot write it: No such file", done.stderr)
+
+    def test_arguments(self):
+        for arguments in (["verify"], ["info", "a", "b"], ["diff", "a"], ["seek", "a", "x"], ["clip", "a", 1, "b"]):
+            done = replay(*arguments)
+            self.assertEqual(done.returncode, 64)
+            self.assertIn("usage:", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
