@@ -52,6 +52,13 @@ static void print_command(const struct match_command *command, FILE *out)
     case MATCH_COMMAND_LEAVE:
         fprintf(out, "{\"command\":\"leave\",\"slot\":%u", (unsigned)command->slot);
         break;
+    case MATCH_COMMAND_AWAY:
+        fprintf(out, "{\"command\":\"away\",\"slot\":%u", (unsigned)command->slot);
+        break;
+    case MATCH_COMMAND_RETURN:
+        fprintf(out, "{\"command\":\"return\"");
+        if (command->slot != ARB_NO_SLOT) fprintf(out, ",\"slot\":%u", (unsigned)command->slot);
+        break;
     case MATCH_COMMAND_ABORT:
         fprintf(out, "{\"command\":\"abort\",\"reason\":\"%s\"",
                 arb_end_reason_text((enum arb_end_reason)command->reason));
