@@ -103,6 +103,9 @@ static const char *const bad_files[][2] = {
     {"{\"match\": {\"map\": \"m.tmj\", \"result_path\": \"x\"}, \"debug\": {\"rewind_trace\": "
      "\"x\"}}",
      "c.json:1:75: debug.rewind_trace: is match.result_path as well; allowed: a file of its own"},
+    {"{\"match\": {\"map\": \"m.tmj\", \"result_path\": \"x\"}, \"journal\": {\"path\": \"x\"}}",
+     "c.json:1:69: journal.path: is match.result_path or debug.rewind_trace as well; allowed: a "
+     "file of its own"},
     {"{}", "default: match.map: is missing; allowed: path of a Tiled map"},
     {"{\"match\":\n {\"map\": \"none.tmj\"}}", "c.json:2:10: match.map: cannot open "},
 };
@@ -122,6 +125,36 @@ static enum arb_result load_with(const char *file, char *const *environment, siz
 {
     return config_load(&config, &arena, rig_modes, RIG_MODES, file, environment, sets, count, NULL,
                        &rig_error);
+}
+
+/* What a journal holds of a configuration. */
+static char *print_loaded(void)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    config_print_loaded(&config, out);
+    fclose(out);
+    return text;
+}
+
+Test(config, what_is_in_effect_can_be_loaded_from_its_text_without_the_map)
+{
+    cr_assert_eq(load("{\"match\": {\"map\": \"m.tmj\", \"seed\": 9, \"duration_s\": 77}}"),
+                 ARB_OK);
+    char *before = print_loaded();
+    cr_assert_eq(config_load_text(&config, &arena, rig_modes, RIG_MODES, "text", before,
+                                  strlen(before), &rig_error),
+                 ARB_OK, "%s", rig_error.text);
+    char *after = print_loaded();
+    cr_expect_str_eq(after, before);
+    cr_expect_eq(config.match.duration_s, 77);
+    cr_expect_eq(config_load_text(&config, &arena, rig_modes, RIG_MODES, "text", "{\"x\": 1}", 8,
+                                  &rig_error),
+                 ARB_CONFIG);
+    cr_expect(rig_begins(rig_error.text, "text:1:2: x: unknown section"), "%s", rig_error.text);
+    free(before);
+    free(after);
 }
 
 Test(config, defaults_are_those_of_the_specification)
