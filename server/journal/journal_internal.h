@@ -17,8 +17,9 @@ enum {
     JOURNAL_LEVEL = 3, /* of zstd: higher ones gain little on bit-packed records */
 };
 
-#define JOURNAL_KEYFRAME_FLAG (UINT32_C(1) << 31) /* in a block's plain bytes: it begins with one  \
-                                                   */
+#define JOURNAL_KEYFRAME_FLAG                                                                      \
+    (UINT32_C(1) << 31) /* in a block's plain bytes: it begins with one                            \
+                         */
 
 static inline void journal_put_le(uint8_t *out, uint64_t value, size_t bytes)
 {
