@@ -145,6 +145,7 @@ static void measure_lead(struct arbiter_client *client, const struct commit *com
         return;
     }
     int32_t worst = commit->header.buffer_ticks;
+    client->statistics.buffer_ticks = worst;
     arb_tick about = commit->tick + 1 + (arb_tick)(worst > 0 ? worst : 0);
     const struct arb_pending *pending = arb_predict_at(&client->predict, about);
     struct arb_client_clocks *clocks = &client->clocks;

@@ -70,6 +70,25 @@ static void put_state(struct arbiter_entity *out, const struct arb_kind *kind,
     }
 }
 
+bool arbiter_client_newest(const struct arbiter_client *client, uint32_t key,
+                           struct arbiter_point *place)
+{
+    struct arb_frame frame;
+    if (!client->match.known || !arb_client_frame(client, &frame)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < frame.entity_count; i++) {
+        const struct arb_published *state = &frame.entities[i];
+        const struct arb_kind *kind = &client->match.schema->kinds[state->kind];
+        if (arb_key_order(state->key) == key && !kind->has_path) {
+            *place = (struct arbiter_point){arb_published_value(kind, state, kind->x),
+                                            arb_published_value(kind, state, kind->y)};
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- bodies ---- */
 
 /* One of the two states that an entity is drawn from. */

@@ -361,6 +361,12 @@ struct arbiter_view {
 void arbiter_client_sample(struct arbiter_client *client, uint64_t now_ns,
                            struct arbiter_view *view);
 
+/* Where the newest snapshot has the entity of that key, m. What is drawn lags behind it on purpose,
+ * so this is for pictures of the network, not of the game. False: it is not there, or is a
+ * projectile, of which a snapshot has the start. */
+bool arbiter_client_newest(const struct arbiter_client *client, uint32_t key,
+                           struct arbiter_point *place);
+
 /* ---- spectators ---- */
 
 /* With config.spectate there is no own character: inputs go nowhere, view->own.exists stays false,
@@ -492,11 +498,13 @@ uint32_t arbiter_client_stutters(const struct arbiter_client *client, struct arb
 /* Of the newest connection. */
 struct arbiter_statistics {
     float rtt_ms, rtt_min_ms;
-    float jitter_ms;                      /* spread of the age of arriving snapshots */
-    float loss;                           /* 0..1, of the last snapshots */
-    float lead_ticks;                     /* of the input clock before the server's */
-    float interpolation_ms;               /* delay beyond the age of what arrives */
-    float view_age_ms;                    /* of the drawn world against the server's present */
+    float jitter_ms;        /* spread of the age of arriving snapshots */
+    float loss;             /* 0..1, of the last snapshots */
+    float lead_ticks;       /* of the input clock before the server's */
+    int32_t buffer_ticks;   /* how long before its tick the latest of the newest inputs arrived, as
+                               the server says; below 0: too late */
+    float interpolation_ms; /* delay beyond the age of what arrives */
+    float view_age_ms;      /* of the drawn world against the server's present */
     uint64_t bytes_up, bytes_down;        /* UDP payload */
     uint64_t snapshots;                   /* committed */
     uint64_t snapshots_lost;              /* ids that were never committed */

@@ -65,6 +65,25 @@ Test(client, steady_run_at_200_ms_has_no_offset_and_no_correction)
     fake_destroy(fake);
 }
 
+Test(client, server_says_how_early_the_inputs_are)
+{
+    struct fake_server *fake = fake_create(
+        &(struct fake_options){.seed = 12, .up = {.delay_us = 40000}, .down = {.delay_us = 40000}});
+    struct arbiter_client *client = fake_join(fake);
+    struct walker walker = walker_open(fake, 4);
+    fake_run(fake, client, 10 * S, 60, walker_walk, &walker);
+    int32_t steady = fake_figures(client).buffer_ticks;
+    cr_assert(steady >= 1 && steady <= 3, "one tick to spare is asked for, %d", (int)steady);
+    /* For a moment, inputs that are under way are late: the way became longer by 100 ms. */
+    arb_simnet_set_links(arb_net_carrier(client->net), (struct arb_link){.delay_us = 140000},
+                         (struct arb_link){.delay_us = 40000});
+    fake_run(fake, client, 10 * S + 350000, 60, walker_walk, &walker);
+    cr_assert_lt(fake_figures(client).buffer_ticks, 0);
+    walker_close(&walker);
+    arbiter_client_destroy(client);
+    fake_destroy(fake);
+}
+
 Test(client, input_delay_of_the_match_is_predicted_too)
 {
     struct fake_server *fake = fake_create(&(struct fake_options){.seed = 13,

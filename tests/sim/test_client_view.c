@@ -82,6 +82,42 @@ Test(client_view, others_are_drawn_between_two_states_exactly_and_only_go_forwar
     fake_destroy(fake);
 }
 
+/* The newest snapshot's own values, not what is drawn of them. */
+static void check_newest(void *user, struct arbiter_client *client, const struct arbiter_view *view)
+{
+    struct drawn_check *check = user;
+    struct arb_frame frame;
+    cr_assert(arb_client_frame(client, &frame));
+    for (uint32_t i = 0; i < view->entity_count; i++) {
+        const struct arbiter_entity *entity = &view->entities[i];
+        struct arbiter_point newest;
+        cr_assert(arbiter_client_newest(client, entity->key, &newest));
+        if (!entity->is_own) {
+            uint32_t index = (entity->key >> 16) - 30 - ((entity->key >> 16) > 40);
+            cr_assert_eq(newest.x, quantised(fake_mover(index, frame.tick).x));
+            cr_assert_eq(newest.y, quantised(fake_mover(index, frame.tick).y));
+            check->interpolated += newest.x > entity->x;
+        }
+        cr_assert_not(arbiter_client_newest(client, entity->key + 1, &newest),
+                      "another generation");
+    }
+}
+
+Test(client_view, newest_place_of_others_is_what_arrived_last)
+{
+    struct fake_server *fake = fake_create(&(struct fake_options){
+        .seed = 18, .up = {.delay_us = 50000}, .down = {.delay_us = 50000}, .movers = 5});
+    struct arbiter_client *client = fake_join(fake);
+    struct arbiter_point newest;
+    cr_assert_not(arbiter_client_newest(client, 31 << 16 | 1, &newest), "nothing has arrived");
+    struct drawn_check check = {.fake = fake};
+    fake_run(fake, client, 3 * S, 60, NULL, NULL);
+    fake_run(fake, client, 5 * S, 60, check_newest, &check);
+    cr_assert_gt(check.interpolated, 500, "ahead of what is drawn");
+    arbiter_client_destroy(client);
+    fake_destroy(fake);
+}
+
 Test(client_view, silence_is_extrapolated_for_four_ticks_and_then_frozen)
 {
     struct fake_server *fake = fake_create(&(struct fake_options){.seed = 19, .movers = 3});
