@@ -38,6 +38,7 @@ static void on_death(struct play *play, int32_t victim, int32_t killer)
 
 static void hear(struct play *play, const struct arbiter_event *event)
 {
+    static const char *const came_or_went[] = {"has left", "is here", "has lost its line"};
     struct arbiter_point at = {event->x, event->y};
     switch (event->kind) {
     case ARBITER_EVENT_HIT:
@@ -50,7 +51,7 @@ static void hear(struct play *play, const struct arbiter_event *event)
         on_death(play, event->a, event->b);
         break;
     case ARBITER_EVENT_PLAYER:
-        tell(play, play_name_of(&play->view, event->a), event->b == 1 ? "is here" : "has left", "");
+        tell(play, play_name_of(&play->view, event->a), came_or_went[(uint32_t)event->b % 3], "");
         break;
     default:
         break;

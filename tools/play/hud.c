@@ -1,7 +1,7 @@
 /* What lies over the world: scores, what the match is doing, the network graph. */
 #include "tools/play/play.h"
 
-enum { ROWS_MAX = 12, GRAPH_X = 16, GRAPH_Y = 16, GRAPH_STRIP = 34, LINE = 18 };
+enum { ROWS_MAX = 12, LINE = 18, STRIP = 30 };
 
 static const SDL_Color white = {235, 240, 245, 255};
 static const SDL_Color dim = {150, 160, 172, 255};
@@ -59,7 +59,8 @@ static void draw_scores(const struct play *play)
     say(play, left, 16, 2, 0, dim, "%-14s%6s%3s%3s", "player", "score", "k", "d");
     for (uint32_t i = 0; i < rows; i++) {
         const struct arbiter_player *player = order[i];
-        SDL_Color colour = player->present ? play_colour_of_slot(player->slot) : dim;
+        bool is_here = player->present && !player->away;
+        SDL_Color colour = is_here ? play_colour_of_slot(player->slot) : dim;
         float y = 16 + (float)(LINE * (i + 1));
         if (player->slot == play->view.own_slot) {
             play_paint_box(&play->paint, left - 8, y - 2, 318, LINE,
@@ -84,6 +85,8 @@ static void headline(const struct play *play, char *text, size_t bytes)
         SDL_snprintf(text, bytes, "%s", play->reason);
     } else if (view->connection != ARBITER_CONNECTED) {
         SDL_snprintf(text, bytes, "connecting to %s", play->options.host);
+    } else if (view->silent_ms > 0) {
+        SDL_snprintf(text, bytes, "nothing is heard for %.1f s", (double)view->silent_ms / 1000);
     } else if (view->phase == ARBITER_MATCH_WAITING) {
         SDL_snprintf(text, bytes, "waiting for players");
     } else if (view->phase == ARBITER_MATCH_COUNTDOWN) {
@@ -101,7 +104,7 @@ static void draw_words(const struct play *play)
     float bottom = (float)play->paint.height;
     char text[ARBITER_TEXT_BYTES];
     headline(play, text, sizeof text);
-    bool is_long = SDL_strlen(text) > 40;
+    bool is_long = SDL_strlen(text) > 30;
     say(play, middle, bottom / 4, is_long ? 2 : 5, 0.5F, white, "%s", text);
     if (play->reason[0] != '\0') {
         say(play, middle, bottom / 4 + 50, 2, 0.5F, dim, "return: connect again   escape: leave");
@@ -139,53 +142,68 @@ void play_hud_note(struct play *play)
     play->graph_moments[play->graph_next++ % PLAY_GRAPH_FRAMES] = (struct play_moment){
         .frame_ms = (float)(play->now_s - play->last_s) * 1000,
         .view_age_ms = now->view_age_ms,
-        .arrived = is_new ? 0 : (uint32_t)(now->snapshots - before->snapshots),
-        .lost = is_new ? 0 : (uint32_t)(now->snapshots_lost - before->snapshots_lost),
-        .corrections = is_new ? 0 : now->corrections.count - before->corrections.count,
+        .buffer_ticks = (float)now->buffer_ticks,
+        .arrived = is_new ? 0 : (float)(now->snapshots - before->snapshots),
+        .lost = !is_new && now->snapshots_lost > before->snapshots_lost,
     };
     play->before = *now;
 }
 
-/* One strip of bars: `value` of `full` is as high as the strip. */
-static void draw_bar(const struct play *play, uint32_t column, float base, float value, float full,
+static void draw_figures(const struct play *play, float x, float y)
+{
+    static const char *const causes[] = {
+        [ARBITER_STUTTER_SERVER] = "the server was late",
+        [ARBITER_STUTTER_LOSS] = "snapshots were lost",
+        [ARBITER_STUTTER_JITTER] = "snapshots came late",
+        [ARBITER_STUTTER_PROCESS] = "this program was late",
+    };
+    const struct arbiter_statistics *s = &play->statistics;
+    const struct arbiter_corrections *c = &s->corrections;
+    say(play, x, y, 2, 0, white, "rtt %.0f ms  jitter %.1f ms  loss %.1f %%", (double)s->rtt_ms,
+        (double)s->jitter_ms, 100 * (double)s->loss);
+    say(play, x, y + LINE, 2, 0, white, "inputs %.1f ticks ahead, %u starved",
+        (double)s->lead_ticks, (unsigned)s->inputs_starved);
+    say(play, x, y + 2 * LINE, 2, 0, c->count > 0 ? fair : white, "corrections %u, with a cause %u",
+        (unsigned)c->count, (unsigned)(c->outside + c->starved + c->jumped));
+    for (uint32_t i = 0; i < play->stutter_count; i++) {
+        const struct arbiter_stutter *stutter = &play->stutters[i];
+        say(play, x, y + (float)(3 + i) * LINE, 2, 0, fair, "%.0f s ago %.0f ms: %s",
+            play->now_s - (double)stutter->at_ns / 1e9, (double)stutter->ms,
+            causes[stutter->cause % ARBITER_STUTTER_CAUSES]);
+    }
+}
+
+/* One bar of a strip: `value` of `full` is as high as the strip. */
+static void draw_bar(const struct play *play, float x, float base, float value, float full,
                      SDL_Color colour)
 {
-    float height = SDL_clamp(value / full, 0.0F, 1.0F) * GRAPH_STRIP;
-    play_paint_box(&play->paint, GRAPH_X + 2 * (float)column, base - height, 2, height, colour);
+    float height = SDL_clamp(value / full, 0.0F, 1.0F) * STRIP;
+    if (height > 0) play_paint_box(&play->paint, x, base - height, 2, height, colour);
 }
 
 static void draw_graph(const struct play *play)
 {
-    const struct arbiter_statistics *s = &play->statistics;
-    const struct arbiter_corrections *c = &s->corrections;
-    const float strip = GRAPH_STRIP + 24;
-    float y = GRAPH_Y;
-    play_paint_box(&play->paint, 8, 8, 2 * PLAY_GRAPH_FRAMES + 16, 3 * strip + 6 * LINE, panel);
-    say(play, GRAPH_X, y, 2, 0, white, "rtt %.0f ms  jitter %.1f ms  loss %.1f %%",
-        (double)s->rtt_ms, (double)s->jitter_ms, 100 * (double)s->loss);
-    say(play, GRAPH_X, y += LINE, 2, 0, white, "inputs %.1f ticks ahead, %u starved, %u late",
-        (double)s->lead_ticks, (unsigned)s->inputs_starved, (unsigned)s->inputs_late);
-    say(play, GRAPH_X, y += LINE, 2, 0, c->count > 0 ? fair : white,
-        "corrections %u, with a cause %u", (unsigned)c->count,
-        (unsigned)(c->outside + c->starved + c->jumped));
-    say(play, GRAPH_X, y += LINE, 2, 0, white, "%.0f KB down, %.0f KB up, frozen %.1f %%",
-        (double)s->bytes_down / 1000, (double)s->bytes_up / 1000,
-        100 * (double)s->frozen_frames / (double)SDL_max(s->sampled_frames, 1));
-    y += LINE + GRAPH_STRIP;
-    static const char *const names[] = {"snapshots: arrived, lost",
+    static const char *const names[] = {"snapshots that arrived; red: lost",
+                                        "ticks that inputs are early, to 6; red: late",
                                         "age of what is drawn, to 250 ms", "frame, to 50 ms"};
+    const float row = STRIP + 22;
+    const float first = 16 + (3 + PLAY_STUTTERS) * LINE + STRIP;
+    play_paint_box(&play->paint, 8, 8, 2 * PLAY_GRAPH_FRAMES + 16, first + 3 * row + 14, panel);
+    draw_figures(play, 16, 16);
     for (uint32_t i = 0; i < PLAY_GRAPH_FRAMES; i++) {
         const struct play_moment *moment =
             &play->graph_moments[(play->graph_next + i) % PLAY_GRAPH_FRAMES];
+        float x = 16 + 2 * (float)i;
         float frame = moment->frame_ms;
-        draw_bar(play, i, y, (float)moment->arrived, 3, good);
-        if (moment->lost > 0) draw_bar(play, i, y, 1, 1, bad);
-        draw_bar(play, i, y + strip, moment->view_age_ms, 250,
-                 moment->corrections > 0 ? bad : fair);
-        draw_bar(play, i, y + 2 * strip, frame, 50, frame < 20 ? good : frame < 40 ? fair : bad);
+        draw_bar(play, x, first, moment->arrived, 3, good);
+        draw_bar(play, x, first, moment->lost ? 1 : 0, 1, bad);
+        draw_bar(play, x, first + row, moment->buffer_ticks, 6, good);
+        draw_bar(play, x, first + row, -moment->buffer_ticks, 6, bad);
+        draw_bar(play, x, first + 2 * row, moment->view_age_ms, 250, fair);
+        draw_bar(play, x, first + 3 * row, frame, 50, frame < 20 ? good : frame < 40 ? fair : bad);
     }
-    for (int i = 0; i < 3; i++) {
-        say(play, GRAPH_X, y + (float)i * strip + 4, 1.5F, 0, dim, "%s", names[i]);
+    for (int i = 0; i < 4; i++) {
+        say(play, 16, first + (float)i * row + 4, 1.5F, 0, dim, "%s", names[i]);
     }
 }
 

@@ -9,6 +9,7 @@
 enum { EXIT_ARGUMENTS = 64, EXIT_CANNOT_CONNECT = 69, EXIT_WINDOW = 70, EXIT_FILES = 74 };
 
 #define CAMERA_SPEED 24.0F /* m/s, of a spectator's */
+#define MARGIN 3.0F        /* m that the camera shows around the map */
 #define WAIT_S 8           /* how long a picture waits for a character to be in it */
 
 static const char usage[] =
@@ -73,13 +74,20 @@ static void on_tick(void *user, uint64_t tick, struct arbiter_input *input)
     play_record_tick(&play->record, &play->view, tick, input);
 }
 
-static bool connect_to(struct play *play)
+/* A new player, or with `again` the one that this client was before its connection was lost. */
+static bool connect_to(struct play *play, bool again)
 {
     char address[ARBITER_ADDRESS_BYTES];
+    uint8_t token[ARBITER_TOKEN_BYTES];
+    uint16_t port = play->options.port;
+    if (!arbiter_resolve(play->options.host, address)) {
+        return false;
+    }
     play->tables = (struct play_tables){0};
     play->reason[0] = '\0';
-    return arbiter_resolve(play->options.host, address) &&
-           arbiter_client_connect(play->client, address, play->options.port, arbiter_now_ns());
+    return again && arbiter_client_token(play->client, token)
+               ? arbiter_client_resume(play->client, address, port, token, arbiter_now_ns())
+               : arbiter_client_connect(play->client, address, port, arbiter_now_ns());
 }
 
 static bool open_client(struct play *play)
@@ -92,7 +100,7 @@ static bool open_client(struct play *play)
     config.on_tick = on_tick;
     config.on_tick_user = play;
     play->client = arbiter_client_create(&config);
-    return play->client != NULL && connect_to(play);
+    return play->client != NULL && connect_to(play, false);
 }
 
 /* Kinds and fields go by name, so that a mode may have more of them than this game knows. */
@@ -167,7 +175,7 @@ static void on_key(struct play *play, SDL_Scancode key)
         bool full = (SDL_GetWindowFlags(play->window) & SDL_WINDOW_FULLSCREEN_DESKTOP) != 0;
         SDL_SetWindowFullscreen(play->window, full ? 0 : SDL_WINDOW_FULLSCREEN_DESKTOP);
     } else if (key == SDL_SCANCODE_RETURN && play->reason[0] != '\0') {
-        connect_to(play);
+        connect_to(play, false);
     }
 }
 
@@ -189,18 +197,43 @@ static void handle_events(struct play *play)
     move_camera(play, &input);
 }
 
+/* The place of a player whose line was lost is kept for a while, so it is asked for at once. */
+static void note_end(struct play *play)
+{
+    struct arbiter_disconnect_info info;
+    if (play->view.connection != ARBITER_OFFLINE || play->reason[0] != '\0') {
+        return;
+    }
+    arbiter_client_disconnect_info(play->client, &info);
+    SDL_strlcpy(play->reason, info.text, sizeof play->reason);
+    if (info.reason == ARBITER_REASON_LOST && !play->view.has_result) {
+        connect_to(play, true);
+    }
+}
+
+/* As far as the window shows little beyond the map; a smaller map is in the middle. */
+static float clamped(float at, float low, float high, float shown)
+{
+    float edge = shown / 2 - MARGIN;
+    return high - low < 2 * edge ? (low + high) / 2 : SDL_clamp(at, low + edge, high - edge);
+}
+
 static void aim_camera(struct play *play)
 {
     const struct arbiter_view *view = &play->view;
+    const struct arbiter_map *map = &play->tables.map;
+    struct play_paint *paint = &play->paint;
     uint32_t key = view->own.exists ? view->own.key : view->followed_key;
-    SDL_GetRendererOutputSize(play->paint.renderer, &play->paint.width, &play->paint.height);
-    play->paint.scale = (float)play->paint.height / (play->tables.serpent ? 34.0F : 26.0F);
+    SDL_GetRendererOutputSize(paint->renderer, &paint->width, &paint->height);
+    paint->scale = (float)paint->height / (play->tables.serpent ? 34.0F : 26.0F);
     for (uint32_t i = 0; i < view->entity_count && key != 0; i++) {
         if (view->entities[i].key == key) {
-            play->paint.x = view->entities[i].x;
-            play->paint.y = view->entities[i].y;
+            paint->x = view->entities[i].x;
+            paint->y = view->entities[i].y;
         }
     }
+    paint->x = clamped(paint->x, map->low.x, map->high.x, (float)paint->width / paint->scale);
+    paint->y = clamped(paint->y, map->low.y, map->high.y, (float)paint->height / paint->scale);
 }
 
 static void draw(struct play *play)
@@ -222,12 +255,9 @@ static void frame(struct play *play)
     arbiter_client_poll(play->client, now);
     arbiter_client_sample(play->client, now, &play->view);
     arbiter_client_statistics(play->client, &play->statistics);
+    play->stutter_count = arbiter_client_stutters(play->client, play->stutters, PLAY_STUTTERS);
     learn(play);
-    if (play->view.connection == ARBITER_OFFLINE && play->reason[0] == '\0') {
-        struct arbiter_disconnect_info info;
-        arbiter_client_disconnect_info(play->client, &info);
-        SDL_strlcpy(play->reason, info.text, sizeof play->reason);
-    }
+    note_end(play);
     const struct arbiter_own *own = &play->view.own;
     play->moved |= own->vx * own->vx + own->vy * own->vy > 1;
     aim_camera(play);
@@ -267,14 +297,14 @@ static bool write_picture(const struct play *play)
     SDL_FreeSurface(picture);
     const struct arbiter_own *own = &play->view.own;
     const struct arbiter_statistics *s = &play->statistics;
-    printf("{\"x\":%.3f,\"y\":%.3f,\"scale\":%.3f,\"slot\":%u,\"exists\":%d,\"moved\":%d,"
-           "\"entities\":%u,"
-           "\"players\":%u,\"snapshots\":%llu,\"inputs\":%llu,\"fired\":%llu,\"corrections\":%u}\n",
-           (double)paint->x, (double)paint->y, (double)paint->scale, (unsigned)play->view.own_slot,
-           own->exists, play->moved, (unsigned)play->view.entity_count,
-           (unsigned)play->view.player_count, (unsigned long long)s->snapshots,
-           (unsigned long long)s->inputs_sent, (unsigned long long)s->edges_sent[0],
-           (unsigned)s->corrections.count);
+    printf("{\"camera\":[%.3f,%.3f],\"scale\":%.3f,\"own\":[%.3f,%.3f],\"slot\":%u,\"exists\":%d,"
+           "\"moved\":%d,\"entities\":%u,\"players\":%u,\"snapshots\":%llu,\"inputs\":%llu,"
+           "\"fired\":%llu,\"corrections\":%u}\n",
+           (double)paint->x, (double)paint->y, (double)paint->scale, (double)own->x, (double)own->y,
+           (unsigned)play->view.own_slot, own->exists, play->moved,
+           (unsigned)play->view.entity_count, (unsigned)play->view.player_count,
+           (unsigned long long)s->snapshots, (unsigned long long)s->inputs_sent,
+           (unsigned long long)s->edges_sent[0], (unsigned)s->corrections.count);
     return done;
 }
 

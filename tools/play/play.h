@@ -20,6 +20,7 @@
 enum {
     PLAY_EFFECTS = 64,
     PLAY_NEWS = 5,
+    PLAY_STUTTERS = 3,
     PLAY_SLOTS = 1024,
     PLAY_GRAPH_FRAMES = 240,
     PLAY_DEVICES = 3,
@@ -120,8 +121,8 @@ struct play_effect {
 
 /* One column of the graph: one frame. */
 struct play_moment {
-    float frame_ms, view_age_ms;
-    uint32_t arrived, lost, corrections;
+    float frame_ms, view_age_ms, buffer_ticks, arrived;
+    bool lost;
 };
 
 struct play_options {
@@ -138,6 +139,8 @@ struct play {
     struct arbiter_client *client;
     struct arbiter_view view;
     struct arbiter_statistics statistics;
+    struct arbiter_stutter stutters[PLAY_STUTTERS]; /* the newest first */
+    uint32_t stutter_count;
     struct play_tables tables;
     struct play_controls controls;
     struct play_record record;

@@ -154,17 +154,21 @@ static void draw_players(const struct play *play)
     }
 }
 
-/* Where the server said last that the own character is: behind what is drawn by the way there and
- * back, since the inputs that are under way are not in it. */
-static void draw_shadow(const struct play *play)
+/* Where everybody is in the newest snapshot. Others are ahead of what is drawn of them, which lies
+ * between two older snapshots; the own character is behind, as the inputs under way are not in it.
+ */
+static void draw_shadows(const struct play *play)
 {
-    const struct arbiter_own *own = &play->view.own;
-    if (play->shadows && own->exists) {
-        float radius = play->tables.rules.radius;
-        play_paint_circle(&play->paint, own->confirmed_x, own->confirmed_y, radius,
-                          faded(white, 0.35F));
-        play_paint_line(&play->paint, own->confirmed_x, own->confirmed_y, own->x, own->y, 0.06F,
-                        white);
+    float radius = play->tables.rules.radius;
+    struct arbiter_point at;
+    for (uint32_t i = 0; play->shadows && i < play->view.entity_count; i++) {
+        const struct arbiter_entity *entity = &play->view.entities[i];
+        bool is_player =
+            entity->kind == play->tables.head || entity->kind == play->tables.character;
+        if (is_player && arbiter_client_newest(play->client, entity->key, &at)) {
+            play_paint_circle(&play->paint, at.x, at.y, radius, faded(white, 0.35F));
+            play_paint_line(&play->paint, at.x, at.y, entity->x, entity->y, 0.06F, white);
+        }
     }
 }
 
@@ -196,7 +200,7 @@ void play_scene_draw(const struct play *play)
     draw_ground(play);
     draw_things(play);
     draw_walls(play);
-    draw_shadow(play);
+    draw_shadows(play);
     draw_players(play);
     draw_effects(play);
 }
