@@ -6,7 +6,9 @@
 
 #include "shared/proto/arb_schema.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,12 +28,16 @@ struct arguments {
     const char *file;
     const char **sets; /* room for one per argument */
     size_t set_count;
+    uint32_t synctest_ticks;
 };
 
 static const char usage[] =
     "usage: arbiterd [--config FILE] [--set KEY=VALUE]... [what to do]\n"
     "  --config FILE     configuration (JSON); defaults without one\n"
     "  --set KEY=VALUE   sets one option over file and environment, e.g. --set net.port=7777\n"
+    "  --synctest N      runs each tick again from N ticks before (1 to 120) and compares: to "
+    "find\n"
+    "                    faults of the simulation, not for players; ends when one is found\n"
     "without one of these it plays a match and exits:\n"
     "  --check-config    checks configuration and map, starts nothing\n"
     "  --print-config    prints the effective configuration\n"
@@ -73,6 +79,21 @@ static bool parse_request(const char *argument, struct arguments *out)
     return false;
 }
 
+static bool parse_synctest(const char *text, struct arguments *out)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long ticks = strtoul(text, &end, 10);
+    if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' || ticks < 1 ||
+        ticks > LOOP_SYNCTEST_MAX) {
+        fprintf(stderr, "arbiterd: --synctest %s is not 1 to %d ticks\n%s", text, LOOP_SYNCTEST_MAX,
+                usage);
+        return false;
+    }
+    out->synctest_ticks = (uint32_t)ticks;
+    return true;
+}
+
 static bool parse(char **argv, struct arguments *out)
 {
     for (int at = 1; argv[at] != NULL; at++) {
@@ -80,6 +101,8 @@ static bool parse(char **argv, struct arguments *out)
         int first = at;
         const char *file = value_of("--config", argv, &at, &missing);
         const char *set = file == NULL ? value_of("--set", argv, &at, &missing) : NULL;
+        const char *synctest =
+            file == NULL && set == NULL ? value_of("--synctest", argv, &at, &missing) : NULL;
         if (missing) {
             fprintf(stderr, "arbiterd: %s needs a value\n%s", argv[first], usage);
             return false;
@@ -88,6 +111,8 @@ static bool parse(char **argv, struct arguments *out)
             out->file = file;
         } else if (set != NULL) {
             out->sets[out->set_count++] = set;
+        } else if (synctest != NULL) {
+            if (!parse_synctest(synctest, out)) return false;
         } else if (!parse_request(argv[at], out)) {
             fprintf(stderr, "arbiterd: unknown argument %s\n%s", argv[at], usage);
             return false;
@@ -142,7 +167,9 @@ static enum arb_result run_configured(const struct arguments *arguments, struct 
     ops_log_open(&(struct ops_log_options){.fd = STDERR_FILENO,
                                            .level = (enum ops_level)config.log.level,
                                            .format = (enum ops_log_format)config.log.format});
-    result = loop_serve(&config, arena, &map, started_ns, error);
+    struct loop_serving serving = {.started_ns = started_ns,
+                                   .synctest_ticks = arguments->synctest_ticks};
+    result = loop_serve(&config, arena, &map, &serving, error);
     if (result != ARB_OK) {
         ops_log(OPS_ERROR, "failed", OPS_TEXT("reason", arb_result_text(result)),
                 OPS_TEXT("text", error));

@@ -7,6 +7,7 @@
 #include "server/loop/loop_log.h"
 #include "server/loop/loop_trace.h"
 #include "server/loop/loop_traffic.h"
+#include "server/match/match_past.h"
 #include "server/ops/log.h"
 #include "server/ops/result.h"
 
@@ -32,12 +33,14 @@ enum { ON_TERM_FINISH, ON_TERM_ABORT };
 struct daemon {
     const struct config *config;
     const struct map *map;
-    uint64_t started_ns;
+    const struct loop_serving *serving;
     uint8_t match_id[16];
     struct arb_geometry *geometry;
     struct arb_carrier *carrier; /* until the transport owns it */
     struct net *net;
     struct match *match;
+    struct match_past *past; /* NULL: no synctest */
+    bool diverged;           /* by the synctest: whatever follows is worth nothing */
     struct loop *loop;
     struct ops_trace *trace;      /* NULL: shots are not written down */
     struct loop_journal *journal; /* NULL: the match is not */
@@ -157,10 +160,14 @@ static enum arb_result open_match(struct daemon *daemon, struct arb_arena *arena
     }
     enum arb_result result = draw(daemon->match_id, sizeof daemon->match_id, error);
     if (result != ARB_OK) return result;
+    numbers.back_ticks = (int32_t)daemon->serving->synctest_ticks;
     struct match_port port = net_port(daemon->net);
     daemon->match =
         match_create(arena, &numbers, rules_of(daemon->config), params_of(daemon->config),
                      daemon->map, daemon->geometry, daemon->match_id, &port);
+    if (daemon->serving->synctest_ticks > 0) {
+        daemon->past = match_past_create(arena, daemon->match, daemon->serving->synctest_ticks);
+    }
     return ARB_OK;
 }
 
@@ -225,10 +232,23 @@ static void on_decided(void *owner)
     loop_log_lagcomp(&result);
 }
 
+/* What was decided in this tick stands; a match on another course is not to be gone on with. */
+static void run_again(struct daemon *daemon)
+{
+    char text[256];
+    if (daemon->past == NULL || daemon->diverged) return;
+    match_past_keep(daemon->past, daemon->match);
+    if (match_past_repeats(daemon->past, daemon->match, text, sizeof text)) return;
+    daemon->diverged = true;
+    ops_log(OPS_ERROR, "diverged", OPS_TEXT("text", text));
+    match_abort(daemon->match, ARB_END_ABORTED);
+}
+
 static void on_ticked(void *owner)
 {
     struct daemon *daemon = owner;
     loop_journal_tick(daemon->journal, daemon->match);
+    run_again(daemon);
 }
 
 static enum arb_result open_loop(struct daemon *daemon, char *error)
@@ -284,7 +304,7 @@ static void log_ready(const struct daemon *daemon)
     print_id(daemon->match_id, id);
     snprintf(seed, sizeof seed, "%" PRIu64, match_world(daemon->match)->head->seed);
     const struct arb_carrier *carrier = arb_net_carrier(net_transport(daemon->net));
-    double ready_ms = (double)(loop_now_ns() - daemon->started_ns) / 1e6;
+    double ready_ms = (double)(loop_now_ns() - daemon->serving->started_ns) / 1e6;
     ops_log(OPS_INFO, "ready", OPS_UINT("port", arb_carrier_port(carrier)),
             OPS_NUMBER("ready_ms", ready_ms), OPS_TEXT("address", daemon->config->net.address),
             OPS_TEXT("match_id", id), OPS_TEXT("seed", seed),
@@ -313,8 +333,11 @@ static void play(struct daemon *daemon, char *error, enum arb_result *result)
     loop_log_traffic(daemon->match, rules_of(daemon->config)->schema, daemon->net);
     log_drops(daemon->match);
     loop_destroy(daemon->loop);
-    *result = match_decided(daemon->match) ? daemon->result_written : ARB_NO_RESULT;
-    if (*result == ARB_NO_RESULT) {
+    *result =
+        match_decided(daemon->match) && !daemon->diverged ? daemon->result_written : ARB_NO_RESULT;
+    if (daemon->diverged) {
+        snprintf(error, LOOP_ERROR_BYTES, "the synctest found another course, see above");
+    } else if (*result == ARB_NO_RESULT) {
         snprintf(error, LOOP_ERROR_BYTES, "the grace was over before the match had a result");
     } else if (*result != ARB_OK) {
         snprintf(error, LOOP_ERROR_BYTES, "%s", daemon->result_error);
@@ -345,9 +368,10 @@ static void close_all(struct daemon *daemon)
 }
 
 enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
-                           const struct map *map, uint64_t started_ns, char error[LOOP_ERROR_BYTES])
+                           const struct map *map, const struct loop_serving *serving,
+                           char error[LOOP_ERROR_BYTES])
 {
-    struct daemon daemon = {.config = config, .map = map, .started_ns = started_ns};
+    struct daemon daemon = {.config = config, .map = map, .serving = serving};
     enum arb_result result = ARB_OK;
     if (config->result_path[0] != '\0') result = ops_result_check(config->result_path, error);
     if (result == ARB_OK) result = open_net(&daemon, arena, error);

@@ -6,18 +6,24 @@
 
 #include "server/config/config.h"
 
-enum { LOOP_ERROR_BYTES = CONFIG_ERROR_BYTES };
+enum { LOOP_ERROR_BYTES = CONFIG_ERROR_BYTES, LOOP_SYNCTEST_MAX = 120 };
 
 /* Loads the configured map and checks it, and the mode's numbers against it; starts nothing. Memory
  * from the arena. ARB_CONFIG with one line in `error`. */
 enum arb_result loop_check(const struct config *config, struct arb_arena *arena, struct map *map,
                            char error[LOOP_ERROR_BYTES]);
 
-/* Plays the match to its end. `map` from loop_check; `started_ns` is when main began (loop_now_ns).
- * ARB_OK: ended with its result; otherwise one line in `error` (ARB_NO_RESULT: the grace was over
- * before). The arena is sealed when the loop begins. */
+/* What is asked of one process and is no option. */
+struct loop_serving {
+    uint64_t started_ns;     /* when main began (loop_now_ns) */
+    uint32_t synctest_ticks; /* each tick is run again from so many before; 0: not */
+};
+
+/* Plays the match to its end. `map` from loop_check. ARB_OK: ended with its result; otherwise one
+ * line in `error` (ARB_NO_RESULT: the grace was over before). The arena is sealed when the loop
+ * begins. */
 enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
-                           const struct map *map, uint64_t started_ns,
+                           const struct map *map, const struct loop_serving *serving,
                            char error[LOOP_ERROR_BYTES]);
 
 #endif

@@ -17,6 +17,12 @@ class Arguments(daemon.Case):
                 self.assertIn("usage:", done.stderr)
                 self.assertEqual(done.stdout, "")
 
+    def test_synctest_wants_a_number_of_ticks(self):
+        for value in ("0", "121", "-1", "x", "3x", ""):
+            done = daemon.run("--config", daemon.ARENA, "--synctest", value)
+            self.assertEqual(done.returncode, 64, value)
+            self.assertIn("1 to 120 ticks", done.stderr)
+
     def test_set_without_a_value_is_an_argument_error(self):
         done = daemon.run("--config", daemon.ARENA, "--set", "net.port")
         self.assertEqual(done.returncode, 64)

@@ -18,12 +18,13 @@ def run_bots(*arguments, timeout=90):
 
 
 class Match(daemon.Case):
-    def play(self, config, count, policies, seconds, seed):
+    def play(self, config, count, policies, seconds, seed, arguments=()):
         """A match of that many bots; returns result and report."""
+        of_daemon = arguments
         result = self.folder / "result.json"
         options = {"match.duration_s": seconds, "match.countdown_s": 1, "match.result_s": 1,
                    "match.min_players": count, "match.max_players": count, "match.result_path": result}
-        with daemon.Daemon(options, config=config) as server:
+        with daemon.Daemon(options, config=config, arguments=of_daemon) as server:
             port = server.ready()["port"]
             arguments = [part for policy in policies for part in ("--policy", policy)]
             done = run_bots("--connect", f"127.0.0.1:{port}", "--count", count, *arguments, "--seed", seed,
@@ -56,6 +57,11 @@ class Match(daemon.Case):
         self.assertEqual(len(by_name), 16)
         self.assertEqual(sum(client["kills"] for client in report["clients"]),
                          sum(player["kills"] for player in found["players"]))
+
+    def test_every_tick_again_from_twelve_before(self):
+        for config in (daemon.ARENA, SERPENT):
+            with self.subTest(config.name):
+                self.play(config, 8, ["aim"], 4, 103, arguments=("--synctest", "12"))
 
     def test_serpent_of_sixty_four(self):
         _, report = self.play(SERPENT, 64, ["aim"], 8, 102)

@@ -15,13 +15,15 @@ trap 'rm -rf "$work"' EXIT
 profiles=(bad average bad mobile bad good bad average bad lan)
 # Half of them are watched, half of those with a delay.
 watched=('' '--spectators 4' '' '--spectators 3 --set spectator.delay_s=2')
+# A quarter of them go back after each tick, and run what they ran again.
+back=('' '' '--synctest 4' '' '' '' '--synctest 20' '')
 runs() {
     sed -E -e '/^(#|$)/d' -e 's/ *#.*//' tests/sim/failed_seeds.txt
     local i mode
     for ((i = 0; i < count; i++)); do
         for mode in arena serpent; do
             echo "--config config/$mode.json --clients 16 --profile ${profiles[i % 10]} --seed $((seed + i))" \
-                "--ticks $ticks --faults all ${watched[i % 4]}"
+                "--ticks $ticks --faults all ${watched[i % 4]} ${back[i % 8]}"
         done
     done
 }

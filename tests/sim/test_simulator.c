@@ -26,6 +26,29 @@ static struct sim_command command_for(const char *config, uint64_t seed)
                                 .policy = "aim"};
 }
 
+/* ---- going back ---- */
+
+Test(simulator, a_match_that_goes_back_in_each_tick_runs_the_same_course_and_takes_no_other)
+{
+    static const char *const configs[] = {ARENA, SERPENT};
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t checksums[2];
+        for (uint32_t back = 0; back < 2; back++) {
+            struct sim_command command = command_for(configs[i], 31);
+            char *text = NULL;
+            size_t size = 0;
+            FILE *out = open_memstream(&text, &size);
+            command.synctest_ticks = back * 9;
+            struct sim_outcome outcome = sim_command_run(&command, out, false);
+            fclose(out);
+            cr_assert_eq(outcome.status, SIM_EXIT_CLEAN, "%s", text);
+            checksums[back] = strtoull(strstr(text, "\"checksum\":\"") + 12, NULL, 16);
+            free(text);
+        }
+        cr_assert_eq(checksums[0], checksums[1], "whoever looks on changes nothing");
+    }
+}
+
 /* ---- the report ---- */
 
 static char *report_of(const struct sim_command *command)
@@ -159,6 +182,11 @@ static void plant_journal(struct sim *sim)
     match_world(sim->match)->players[0].score++;
 }
 
+static void plant_synctest(struct sim *sim)
+{
+    match_world(sim->match)->players[0].values[0]++;
+}
+
 static void plant_memory(struct sim *sim)
 {
     (void)sim;
@@ -231,6 +259,7 @@ static struct sim *start(struct plant *plant, void (*hook)(void *user, struct ma
 {
     static const char *const sets[] = {"match.min_players=4", "match.countdown_s=0"};
     struct config_error error;
+    bool goes_back = plant != NULL && plant->invariant == SIM_INVARIANT_synctest;
     struct sim *sim = sim_create(&(struct sim_options){.config_file = ARENA,
                                                        .sets = sets,
                                                        .set_count = 2,
@@ -240,6 +269,7 @@ static struct sim *start(struct plant *plant, void (*hook)(void *user, struct ma
                                                        .down = {.delay_us = 15000},
                                                        .policy = "aim",
                                                        .check = true,
+                                                       .synctest_ticks = goes_back ? 4 : 0,
                                                        .after_tick = hook,
                                                        .user = plant},
                                  &error);

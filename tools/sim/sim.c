@@ -155,6 +155,7 @@ static void open_server(struct sim *sim)
     sim->port = net_port(sim->net);
     sim->config.match.seed = (struct option_seed){sim->options.seed, 1};
     if (sim->options.check) sim->checks = sim_checks_create(sim);
+    sim->config.match.back_ticks = (int32_t)sim->options.synctest_ticks;
     struct match_port port = sim->checks != NULL ? sim_checks_port(sim) : sim->port;
     sim->match = match_create(&sim->arena, &sim->config.match, sim_rules(sim), sim_params(sim),
                               &sim->map, sim->geometry, match_id, &port);

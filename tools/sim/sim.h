@@ -51,6 +51,7 @@ enum sim_fault {
     X(protocol, "nobody gets what cannot be decoded, or comes in the wrong place")                 \
     X(rerun, "the same ticks run again give the same checksums")                                   \
     X(journal, "the journal of the match leads to the same states")                                \
+    X(synctest, "going back and running the same ticks again leads to the same state")             \
     X(memory, "the server takes no memory, a client to connect and after a stall")                 \
     X(scores, "kills and deaths add up")                                                           \
     X(views, "what a client draws only goes forward")                                              \
@@ -108,6 +109,7 @@ struct sim_options {
     uint32_t faults;           /* bit per enum sim_fault */
     enum sim_cheat cheat;      /* of client 0 */
     bool check;                /* watch the invariants */
+    uint32_t synctest_ticks;   /* with check: each tick is run again from so many before; 0: not */
     bool own_clocks;           /* the clocks begin at times of their own, not together */
     /* After each tick; NULL: none. */
     void (*after_tick)(void *user, struct match *match);

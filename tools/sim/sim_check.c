@@ -122,6 +122,7 @@ void sim_checks_destroy(struct sim_checks *checks)
     arb_mem_free(checks->expected);
     sim_rerun_destroy(checks->rerun);
     sim_journal_destroy(checks->journal);
+    sim_synctest_destroy(checks->synctest);
     sim_rewind_destroy(checks);
     arb_mem_free(checks);
 }
@@ -222,6 +223,7 @@ void sim_checks_begin(struct sim *sim)
     sim_visible_begin(checks);
     checks->rerun = sim_rerun_create(checks);
     sim_journal_begin(checks);
+    checks->synctest = sim_synctest_create(checks);
     checks->rewind = sim_rewind_create(checks);
     match_observe(sim->match, &(struct match_observer){.owner = checks,
                                                        .late = on_late,
@@ -374,6 +376,7 @@ void sim_checks_after_tick(struct sim *sim)
     sim_protocol_look(checks);
     if (checks->close_look) sim_inputs_look(checks);
     checks->close_look = arb_rng_below(&checks->rng, CLOSE_LOOK_EVERY) == 0;
+    sim_synctest_look(checks);
 }
 
 void sim_checks_finish(struct sim *sim)

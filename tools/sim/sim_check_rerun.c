@@ -1,5 +1,6 @@
 /* rerun: a second match plays the record of each tick, as its bytes give it back, and must have the
- * same checksum: a tick is a function of state, commands and inputs (spec/determinism.md). */
+ * same checksum: a tick is a function of state, commands and inputs (spec/determinism.md).
+ * synctest: the match itself goes back some ticks and runs them again. */
 #include "tools/sim/sim_checks.h"
 
 #include "shared/base/arb_assert.h"
@@ -53,4 +54,35 @@ void sim_rerun_look(struct sim_checks *checks)
     sim_violated(checks, SIM_INVARIANT_rerun, "checksum %016llx, run again %016llx",
                  (unsigned long long)match_checksum(checks->sim->match),
                  (unsigned long long)match_checksum(rerun->match));
+}
+
+/* ---- synctest ---- */
+
+struct sim_synctest *sim_synctest_create(struct sim_checks *checks)
+{
+    const struct sim *sim = checks->sim;
+    if (sim->options.synctest_ticks == 0) return NULL;
+    struct sim_synctest *synctest = arb_mem_alloc(sizeof *synctest);
+    arb_arena_init(&synctest->arena);
+    synctest->past = match_past_create(&synctest->arena, sim->match, sim->options.synctest_ticks);
+    arb_arena_seal(&synctest->arena);
+    return synctest;
+}
+
+void sim_synctest_destroy(struct sim_synctest *synctest)
+{
+    if (synctest == NULL) return;
+    arb_arena_free(&synctest->arena);
+    arb_mem_free(synctest);
+}
+
+void sim_synctest_look(struct sim_checks *checks)
+{
+    struct sim_synctest *synctest = checks->synctest;
+    char text[256];
+    if (synctest == NULL || synctest->broken) return;
+    match_past_keep(synctest->past, checks->sim->match);
+    if (match_past_repeats(synctest->past, checks->sim->match, text, sizeof text)) return;
+    synctest->broken = true;
+    sim_violated(checks, SIM_INVARIANT_synctest, "%s", text);
 }

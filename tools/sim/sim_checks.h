@@ -1,14 +1,15 @@
 /* What the invariants look at: who is who, what the server published and sent, what clients made.
  * The checks read the match, the sessions' messages and the clients' insides, and never change
- * them. Each invariant is one function (or a pair: the server's side notes, the client's side
- * compares), in the file that its row names:
+ * them; synctest alone turns the match back, and leads it to where it was. Each invariant is one
+ * function (or a pair: the server's side notes, the client's side compares), in the file that its
+ * row names:
  *
  * entity_life, entity_state, own_state   sim_check_frames.c
  * prediction, corrections                sim_check_prediction.c
  * inputs, edges                          sim_check_inputs.c
  * visible_sets                           sim_check_visible.c
  * events                                 sim_check_events.c
- * rerun                                  sim_check_rerun.c
+ * rerun, synctest                        sim_check_rerun.c
  * journal                                sim_check_journal.c
  * memory, scores, protocol               sim_check_match.c
  * views, progress                        sim_check_views.c
@@ -21,6 +22,7 @@
 #define SIM_CHECKS_H
 
 #include "server/match/match_codec.h"
+#include "server/match/match_past.h"
 #include "server/match/observe.h"
 #include "tools/sim/sim_internal.h"
 
@@ -153,6 +155,12 @@ struct sim_rerun {
     bool broken; /* differs already: further ticks say nothing new */
 };
 
+struct sim_synctest {
+    struct arb_arena arena;
+    struct match_past *past;
+    bool broken; /* the match is on another course */
+};
+
 struct sim_checks {
     struct sim *sim;
     uint64_t violations[SIM_INVARIANTS];
@@ -170,7 +178,8 @@ struct sim_checks {
     struct arb_rng rng;            /* which ticks are looked at closely */
     bool close_look;               /* this tick */
     struct sim_rerun *rerun;
-    struct sim_journal *journal; /* NULL: this run writes none */
+    struct sim_journal *journal;   /* NULL: this run writes none */
+    struct sim_synctest *synctest; /* NULL: not asked for */
     struct sim_rewind *rewind;
     /* visible sets */
     float reach_of_kind[ARB_KINDS_MAX];
@@ -240,6 +249,11 @@ void sim_journal_look(struct sim_checks *checks);
 void sim_journal_finish(struct sim_checks *checks);
 void sim_journal_destroy(struct sim_journal *journal);
 void sim_rerun_look(struct sim_checks *checks);
+
+/* NULL without synctest_ticks. */
+struct sim_synctest *sim_synctest_create(struct sim_checks *checks);
+void sim_synctest_destroy(struct sim_synctest *synctest);
+void sim_synctest_look(struct sim_checks *checks);
 
 /* `player` NULL: the server's turn begins. */
 void sim_memory_begin(struct sim_checks *checks, const struct sim_player *player);

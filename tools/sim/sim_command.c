@@ -14,6 +14,7 @@ const char sim_usage[] =
     "                   [--profile NAME|FILE] [--seed S] [--ticks T] [--faults LIST|all|none] "
     "[--fps N]\n"
     "                   [--interp-delay-ms N] [--policy NAME] [--cheat NAME] [--report json]\n"
+    "                   [--synctest N]\n"
     "                   [--shrink | --soak MINUTES]\n"
     "  --clients          10 unless given\n"
     "  --spectators       who watch beside them, at most spectator.max; 0 unless given\n"
@@ -27,6 +28,7 @@ const char sim_usage[] =
     "  --policy           of the clients: aim (unless given), wander, idle, replay:FILE\n"
     "  --cheat            client 0 lies about what it saw when it fires: random old recent\n"
     "                     alternating future stall lag; honest fires alike and tells the truth\n"
+    "  --synctest         runs every tick again from N ticks before, and compares; 1 to 120\n"
     "  --shrink           looks for a smaller run that fails as well, and prints its line\n"
     "  --soak             goes on with the seeds after S for so long\n"
     "exit status: 0 all invariants held, 1 one did not, 64 wrong arguments, 65 bad profile,\n"
@@ -127,6 +129,8 @@ static bool parse_value(struct sim_command *command, const char *name, const cha
         command->policy = value;
     } else if (strcmp(name, "--cheat") == 0) {
         return parse_cheat(value, &command->cheat);
+    } else if (strcmp(name, "--synctest") == 0) {
+        return parse_u32(value, 1, SIM_SYNCTEST_MAX, &command->synctest_ticks);
     } else if (strcmp(name, "--report") == 0 && strcmp(value, "json") == 0) {
         command->report = true;
     } else if (strcmp(name, "--soak") == 0) {
@@ -224,6 +228,9 @@ void sim_command_print(const struct sim_command *command, FILE *out)
     if (strcmp(command->policy, "aim") != 0) {
         fputs(" --policy ", out);
         print_word(out, command->policy);
+    }
+    if (command->synctest_ticks > 0) {
+        fprintf(out, " --synctest %u", command->synctest_ticks);
     }
     if (command->cheat != SIM_CHEAT_none) {
         fprintf(out, " --cheat %s", sim_cheat_name(command->cheat));
@@ -330,6 +337,7 @@ static struct sim *create(const struct sim_command *command, const struct profil
             .interpolation_ms = command->interpolation_ms,
             .faults = command->faults,
             .check = true,
+            .synctest_ticks = command->synctest_ticks,
             .own_clocks = true,
         },
         &error);

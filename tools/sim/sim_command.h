@@ -14,6 +14,7 @@ enum {
     SIM_EXIT_CONFIG = 78,
     SIM_SETS_MAX = 64,
     SIM_CLIENTS_MAX = 512,
+    SIM_SYNCTEST_MAX = 120,
 };
 
 struct sim_command {
@@ -30,6 +31,7 @@ struct sim_command {
     uint32_t interpolation_ms;
     const char *policy;
     enum sim_cheat cheat;
+    uint32_t synctest_ticks; /* 0: not */
     bool report, shrink;
     uint32_t soak_minutes; /* 0: one run */
 };
