@@ -29,7 +29,7 @@ static size_t read_file(void *owner, uint64_t offset, void *bytes, size_t count)
 static enum arb_result fail(const struct replay *replay, enum arb_result result, char *error,
                             const char *what)
 {
-    snprintf(error, REPLAY_ERROR_BYTES, "%s: %s", replay->path, what);
+    snprintf(error, REPLAY_ERROR_BYTES, "%.200s: %.800s", replay->path, what);
     return result;
 }
 
