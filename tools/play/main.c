@@ -94,7 +94,7 @@ static bool open_client(struct play *play)
 {
     struct arbiter_config config;
     arbiter_config_default(&config);
-    SDL_strlcpy(config.name, play->options.name, sizeof config.name);
+    SDL_utf8strlcpy(config.name, play->options.name, sizeof config.name);
     config.spectate = play->options.spectate;
     config.seed = arbiter_now_ns();
     config.on_tick = on_tick;
