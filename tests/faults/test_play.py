@@ -57,13 +57,17 @@ class Picture:
 
 
 class Play(daemon.Case):
-    def serve(self, mode="arena", **more):
+    def begin(self, mode="arena", **more):
+        """A match that waits for nobody: the daemon and its port."""
         options = {"match.min_players": 1, "match.countdown_s": 0, "match.duration_s": 120,
                    "match.result_path": self.folder / "result.json",
                    **{key.replace("__", "."): value for key, value in more.items()}}
         server = daemon.Daemon(options, config=daemon.TOP / "config" / f"{mode}.json")
         self.addCleanup(server.__exit__)
-        return server.ready()["port"]
+        return server, server.ready()["port"]
+
+    def serve(self, mode="arena", **more):
+        return self.begin(mode, **more)[1]
 
     def bots(self, port, count, policy="wander"):
         bots = daemon.start_bots(port, count, 60, policy)
@@ -180,6 +184,22 @@ class Play(daemon.Case):
         self.assertEqual((said["exists"], said["inputs"]), (0, 0))
         seen = [slot for slot in range(3) if picture.count(colour_of_slot(slot), 20, 20, 920, 700) > 300]
         self.assertGreater(len(seen), 0, "a player is in view")
+
+    def test_it_comes_back_after_its_line_was_dead(self):
+        server, port = self.begin()
+        relay = subprocess.Popen([daemon.program("arbiter-netsim"), "--listen", "127.0.0.1:0", "--to",
+                                  f"127.0.0.1:{port}", "--profile", "lan"], stderr=subprocess.PIPE, text=True,
+                                 env=daemon.clean_environment())
+        self.addCleanup(relay.stderr.close)
+        self.addCleanup(relay.wait)
+        self.addCleanup(relay.kill)
+        through = int(relay.stderr.readline().split()[-1])
+        # Dead for longer than the client waits, 10 s, and for less than the server keeps its place.
+        hands = f"sleep 2\nkill -STOP {relay.pid}\nsleep 13\nkill -CONT {relay.pid}"
+        said, _ = self.play(through, hands=hands, seconds=20)
+        self.assertEqual((said["exists"], said["players"], said["slot"]), (1, 1, 0), "the same player in its place")
+        hellos = [entry for entry in server.lines if entry.get("event") == "hello"]
+        self.assertEqual(len(hellos), 2)
 
     def test_each_end_has_its_status(self):
         def status(*arguments):
