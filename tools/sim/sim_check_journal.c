@@ -13,7 +13,7 @@ enum {
     STREAM_JOURNAL = 801,
     RUNS_OF_FOUR = 1, /* this many of four seeds */
     FILE_BYTES = 256 << 20,
-    PLAIN_BYTES = 8 << 20,
+    PLAIN_BYTES = 32 << 20, /* a keyframe fits, of matches full of projectiles too */
     BLOCK_RECORDS = 30,
     KEYFRAME_S = 7,
     FULL_EVERY = 3000, /* ticks, on average */
