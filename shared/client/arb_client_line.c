@@ -7,8 +7,9 @@
 static const uint64_t ms_ns = 1000000;
 
 enum {
-    WORD_MS = 250,      /* the server's word of a late step may be lost once and sent again */
-    AFTERMATH_MS = 100, /* after a late poll the world catches up over some frames */
+    WORD_MS = 250,          /* the server's word of a late step may be lost once and sent again */
+    FALLING_BACK_MS = 3000, /* at 4 % of the rate, of what is not made good at once */
+    AFTERMATH_MS = 100,     /* after a late poll the world catches up over some frames */
 };
 
 /* ---- stutters ---- */
@@ -23,22 +24,28 @@ static void add(struct arb_line *line, uint64_t begin_ns, uint64_t end_ns,
     line->sums_ms[cause] += ms;
 }
 
-void arb_line_late(struct arb_line *line, uint32_t tick, uint32_t ms)
+void arb_line_late(struct arb_line *line, uint32_t tick, uint32_t ms, uint64_t now_ns)
 {
     uint32_t place = line->late_count++ % ARB_LINE_LATE;
     line->late[place].tick = tick;
     line->late[place].ms = ms;
+    line->late[place].told_ns = now_ns;
 }
 
-/* The server was late between the two snapshots, by enough to be seen: what it was late with is
- * longer than what the delay of drawing left of it. */
+/* The server was late between the two snapshots. Where it dropped that time, the drawn world had
+ * run ahead by it and falls back at a twelfth of the clock's rate: the stutter is longer than its
+ * cause, and smaller ones may follow for a while. */
 static bool server_was_late(const struct arb_line *line, const struct arb_hitch *hitch)
 {
     uint32_t held = line->late_count < ARB_LINE_LATE ? line->late_count : ARB_LINE_LATE;
     uint64_t ms = (hitch->end_ns - hitch->begin_ns) / ms_ns;
     for (uint32_t i = 0; i < held; i++) {
         arb_tick tick = arb_widen32(line->late[i].tick, hitch->after);
-        if (tick > hitch->before && tick <= hitch->after && (uint64_t)line->late[i].ms * 2 >= ms) {
+        bool between = tick > hitch->before && tick <= hitch->after;
+        bool before = tick <= hitch->before &&
+                      line->late[i].told_ns + FALLING_BACK_MS * ms_ns >= hitch->begin_ns;
+        if ((between && line->late[i].ms * UINT64_C(12) >= ms) ||
+            (before && line->late[i].ms >= ms)) {
             return true;
         }
     }

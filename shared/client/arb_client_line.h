@@ -34,6 +34,7 @@ struct arb_line {
     struct {
         uint32_t tick; /* low 32 bits */
         uint32_t ms;
+        uint64_t told_ns;  /* when */
     } late[ARB_LINE_LATE]; /* the newest that the server told of, a ring */
     uint32_t late_count;
 
@@ -44,7 +45,7 @@ struct arb_line {
 };
 
 /* The server's word: the step of that tick (low 32 bits) began so late. */
-void arb_line_late(struct arb_line *line, uint32_t tick, uint32_t ms);
+void arb_line_late(struct arb_line *line, uint32_t tick, uint32_t ms, uint64_t now_ns);
 
 /* A poll, the first after poll_ns. Later than late_poll_ms after it: a stutter of this process. */
 void arb_line_poll(struct arb_line *line, uint64_t now_ns, uint32_t late_poll_ms);

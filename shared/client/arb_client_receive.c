@@ -283,7 +283,7 @@ static void late(struct arbiter_client *client, const uint8_t *bytes, size_t siz
     struct arb_late message;
     if (arb_message_decode(ARB_MESSAGE_LATE, &arb_late_fields, bytes, size, &message) ==
         ARB_DECODE_OK) {
-        arb_line_late(&client->line, message.tick, message.late_ms);
+        arb_line_late(&client->line, message.tick, message.late_ms, client->now_ns);
     } else {
         arb_client_bad(client);
     }
