@@ -52,6 +52,9 @@ struct fake_server {
     uint64_t start_us;
 
     arb_tick tick; /* S[tick] */
+    /* Changes each message on its way out, at most ARB_NET_MESSAGE_MAX bytes; NULL: as it is. */
+    void (*spoil)(void *spoiler, uint8_t *bytes, size_t *size);
+    void *spoiler;
     bool joined, refuse_version, silent, hold_snapshots;
     bool no_character, wrong_map_hash;
     bool first_mover_gone;
