@@ -28,6 +28,9 @@ static void count_correction(struct arbiter_client *client, enum cause cause, fl
         break;
     case CAUSE_OUTSIDE:
         out->outside++;
+        client->outside_sum_m += (double)error_m;
+        out->outside_mean_m = (float)(client->outside_sum_m / out->outside);
+        out->outside_max_m = error_m > out->outside_max_m ? error_m : out->outside_max_m;
         break;
     case CAUSE_STARVED:
         out->starved++;

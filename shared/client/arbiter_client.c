@@ -176,7 +176,7 @@ static void begin(struct arbiter_client *client, const uint8_t *token, uint64_t 
     memset(&client->statistics, 0, sizeof client->statistics);
     memset(&client->account, 0, sizeof client->account);
     client->schema = NULL;
-    client->correction_sum_m = 0.0;
+    client->correction_sum_m = client->outside_sum_m = 0.0;
     client->line = (struct arb_line){.heard_ns = now_ns, .poll_ns = now_ns};
     client->now_ns = now_ns;
     client->connect_ns = now_ns;

@@ -468,9 +468,10 @@ void arbiter_client_disconnect_info(const struct arbiter_client *client,
 struct arbiter_corrections {
     uint32_t count; /* without a known cause */
     float mean_m, max_m;
-    uint32_t outside; /* the server changed what the own step does not: a hit, a pickup */
-    uint32_t starved; /* an input was not there in its tick */
-    uint32_t jumped;  /* death, respawn, another character, a resync */
+    uint32_t outside; /* the server changed what the own step does not: a push, a hit, a pickup */
+    float outside_mean_m, outside_max_m; /* of those */
+    uint32_t starved;                    /* an input was not there in its tick */
+    uint32_t jumped;                     /* death, respawn, another character, a resync */
 };
 
 /* Whose fault a stutter was. */

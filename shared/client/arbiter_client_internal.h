@@ -139,7 +139,8 @@ struct arbiter_client {
     enum arbiter_game game;
     struct arbiter_disconnect_info info;
     struct arbiter_statistics statistics;
-    double correction_sum_m;
+    double correction_sum_m,
+        outside_sum_m;                  /* of the corrections without a cause, and from outside */
     bool has_token;                     /* the welcome of the newest connection had one */
     uint8_t token[ARBITER_TOKEN_BYTES]; /* of it; before the welcome the one that is shown */
     bool resumes;

@@ -151,6 +151,8 @@ struct sim_totals {
     double correction_sum_m; /* of those */
     float correction_max_m;  /* of those */
     uint64_t corrections_outside, corrections_starved, corrections_jumped;
+    double outside_sum_m; /* of those from outside */
+    float outside_max_m;
     uint64_t shots;                               /* that left */
     uint64_t inputs, inputs_starved, inputs_late; /* as the server took them */
     /* Frames with something to draw, and of these the ones with a snapshot before and one after. */

@@ -252,6 +252,10 @@ void sim_player_settle(struct sim *sim, struct sim_player *player)
         totals->correction_max_m = s.corrections.max_m;
     }
     totals->corrections_outside += s.corrections.outside;
+    totals->outside_sum_m += (double)s.corrections.outside_mean_m * s.corrections.outside;
+    if (s.corrections.outside_max_m > totals->outside_max_m) {
+        totals->outside_max_m = s.corrections.outside_max_m;
+    }
     totals->corrections_starved += s.corrections.starved;
     totals->corrections_jumped += s.corrections.jumped;
     totals->frames_drawn += s.sampled_frames;

@@ -55,10 +55,12 @@ void sim_report_print(FILE *out, const struct sim_command *command, const struct
     sim_rewind_print(out, sim);
     fprintf(out,
             "\"corrections\":{\"count\":%" PRIu64 ",\"mean_m\":%.6g,\"max_m\":%.6g,"
-            "\"outside\":%" PRIu64 ",\"starved\":%" PRIu64 ",\"jumped\":%" PRIu64 "},",
+            "\"outside\":%" PRIu64 ",\"outside_mean_m\":%.6g,\"outside_max_m\":%.6g,"
+            "\"starved\":%" PRIu64 ",\"jumped\":%" PRIu64 "},",
             t.corrections, t.corrections == 0 ? 0.0 : t.correction_sum_m / (double)t.corrections,
-            (double)t.correction_max_m, t.corrections_outside, t.corrections_starved,
-            t.corrections_jumped);
+            (double)t.correction_max_m, t.corrections_outside,
+            t.corrections_outside == 0 ? 0.0 : t.outside_sum_m / (double)t.corrections_outside,
+            (double)t.outside_max_m, t.corrections_starved, t.corrections_jumped);
     fprintf(out,
             "\"inputs\":%" PRIu64 ",\"inputs_starved\":%" PRIu64 ",\"inputs_late\":%" PRIu64
             ",\"shots_fired\":%" PRIu64 ",",
@@ -72,9 +74,9 @@ void sim_report_print(FILE *out, const struct sim_command *command, const struct
     fprintf(out, "\"bytes_per_second_per_client\":%.1f,",
             client_seconds > 0.0 ? (double)t.bytes_down / client_seconds : 0.0);
     fprintf(out,
-            "\"connections\":%" PRIu64 ",\"connections_lost\":%" PRIu64
+            "\"connections\":%" PRIu64 ",\"connections_lost\":%" PRIu64 ",\"returns\":%" PRIu64
             ",\"dropped_ticks\":%" PRIu64 ",\"frames_unchecked\":%" PRIu64 ",",
-            t.connections, t.connections_lost, t.dropped_ticks, t.frames_unchecked);
+            t.connections, t.connections_lost, t.returns, t.dropped_ticks, t.frames_unchecked);
     print_faults(out, command, &t);
     print_network(out, sim_network_counters(sim));
     fprintf(out, "\"checksum\":\"%016" PRIx64 "\"}\n", sim_checksum(sim));
