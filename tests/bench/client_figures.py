@@ -28,7 +28,7 @@ def bots_kib(clients):
     with daemon.Daemon({"match.max_players": MANY, "match.min_players": clients, "match.duration_s": 60,
                         "match.countdown_s": 0}) as server:
         port = server.ready()["port"]
-        bots = subprocess.Popen([daemon.program("arbiter-bots"), "--target", f"127.0.0.1:{port}", "--clients",
+        bots = subprocess.Popen([daemon.program("arbiter-bots"), "--connect", f"127.0.0.1:{port}", "--count",
                                  str(clients), "--duration", "20"], stdout=subprocess.DEVNULL)
         time.sleep(15)
         peak = resident_kib(bots.pid)
@@ -47,7 +47,8 @@ def corrections(arguments):
         command = [daemon.program("arbiter-sim"), "--config", str(daemon.ARENA), "--clients", str(arguments.clients),
                    "--profile", profile, "--seed", "1", "--ticks", str(arguments.ticks), "--report", "json",
                    "--set", f"match.max_players={arguments.clients}", "--set", "match.min_players=1",
-                   "--set", "match.duration_s=600", "--set", "match.countdown_s=0"]
+                   "--set", "match.duration_s=600", "--set", "match.countdown_s=0", "--policy", "wander",
+                   "--set", "arena.player_push=true", "--set", "match.map=maps/arena_duel.tmj"]
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         print(json.dumps({"profile": profile, "inputs": found["inputs"], **found["corrections"],
                           "inputs_starved": found["inputs_starved"]}), flush=True)

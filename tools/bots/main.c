@@ -39,12 +39,13 @@ enum {
 static const char usage[] =
     "usage: arbiter-bots --connect HOST:PORT [--count N] [--policy P]... [--seed S]\n"
     "                    [--duration SECONDS] [--report json] [--watch] [--light]\n"
-    "                    [--spectators N]\n"
+    "                    [--spectators N] [--rejoin SECONDS]\n"
     "  --policy    wander, aim (default), idle or replay:FILE; repeated: client i takes the\n"
     "              (i mod n)-th\n"
     "  --duration  10 seconds unless given; a match that ends sooner ends the run\n"
     "  --spectators  so many more who watch: they follow player after player, or move a camera;\n"
     "              then --count may be 0\n"
+    "  --rejoin    so often one player, in turn, ends without a word and comes back as the same\n"
     "  --report    prints figures of all clients as one JSON object on stdout\n"
     "  --watch     shows the match on stderr: a picture in a terminal, else a line each second\n"
     "  --light     clients that neither predict nor draw, so that one core plays a thousand; they\n"
@@ -61,6 +62,7 @@ struct options {
     const char *policies[POLICIES_MAX];
     uint64_t seed;
     double duration_s;
+    double rejoin_s; /* 0: never */
     bool report, watch, light;
 };
 
@@ -72,6 +74,8 @@ struct run {
     struct arbiter_client **clients;
     const struct arbiter_view **views;
     uint32_t created;
+    uint64_t rejoin_ns; /* when the next one does; 0: the time has not begun */
+    uint32_t rejoin_next;
     char mode[ARBITER_NAME_BYTES];
     struct watch *watch;
 };
@@ -163,6 +167,9 @@ static bool parse_value(struct options *options, const char *name, const char *v
     if (strcmp(name, "--duration") == 0) {
         return parse_duration(value, &options->duration_s);
     }
+    if (strcmp(name, "--rejoin") == 0) {
+        return parse_duration(value, &options->rejoin_s);
+    }
     if (strcmp(name, "--report") == 0 && strcmp(value, "json") == 0) {
         options->report = true;
         return true;
@@ -251,6 +258,33 @@ static bool is_light(const struct run *run, uint32_t client)
     return run->options.light && client < run->options.players;
 }
 
+/* `token` NULL: a new player. False: it could not begin to connect. */
+static bool open_client(struct run *run, uint32_t i, const uint8_t *token)
+{
+    struct arbiter_config config;
+    struct arbiter_disconnect_info info;
+    bool light = is_light(run, i);
+    arbiter_config_default(&config);
+    bot_configure(run->bots[i], &config);
+    if (light) {
+        config.max_entities = LIGHT_ENTITIES;
+        config.max_events_per_poll = LIGHT_EVENTS;
+    }
+    struct arbiter_client *client = run->clients[i] = arbiter_client_create(&config);
+    if (light) {
+        arb_client_go_light(client);
+    }
+    uint64_t now_ns = arbiter_now_ns();
+    uint16_t port = run->options.port;
+    bool begun = token != NULL ? arbiter_client_resume(client, run->address, port, token, now_ns)
+                               : arbiter_client_connect(client, run->address, port, now_ns);
+    if (!begun) {
+        arbiter_client_disconnect_info(client, &info);
+        fprintf(stderr, "arbiter-bots: %s\n", info.text);
+    }
+    return begun;
+}
+
 static bool open_clients(struct run *run)
 {
     uint32_t count = run->options.count;
@@ -262,31 +296,35 @@ static bool open_clients(struct run *run)
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
-        struct arbiter_config config;
-        struct arbiter_disconnect_info info;
         const struct bot_policy *policy = run->policies[i % run->options.policy_count];
         run->bots[i] = bot_create(policy, run->options.seed, i);
-        bool light = is_light(run, i);
         if (i >= run->options.players) bot_spectate(run->bots[i]);
-        arbiter_config_default(&config);
-        bot_configure(run->bots[i], &config);
-        if (light) {
-            config.max_entities = LIGHT_ENTITIES;
-            config.max_events_per_poll = LIGHT_EVENTS;
-        }
-        run->clients[i] = arbiter_client_create(&config);
-        if (light) {
-            arb_client_go_light(run->clients[i]);
-        }
         run->created = i + 1;
-        if (!arbiter_client_connect(run->clients[i], run->address, run->options.port,
-                                    arbiter_now_ns())) {
-            arbiter_client_disconnect_info(run->clients[i], &info);
-            fprintf(stderr, "arbiter-bots: %s\n", info.text);
+        if (!open_client(run, i, NULL)) {
             return false;
         }
     }
     return true;
+}
+
+/* One player after the other ends without a word, as a game that crashed, and comes back as the
+ * same player. */
+static void rejoin_next(struct run *run, uint64_t now_ns)
+{
+    uint8_t token[ARBITER_TOKEN_BYTES];
+    uint64_t every_ns = (uint64_t)(run->options.rejoin_s * 1e9);
+    if (every_ns == 0 || run->options.players == 0 || now_ns < run->rejoin_ns) {
+        return;
+    }
+    bool first = run->rejoin_ns == 0;
+    run->rejoin_ns = now_ns + every_ns;
+    uint32_t i = run->rejoin_next % run->options.players;
+    if (first || !arbiter_client_token(run->clients[i], token)) {
+        return;
+    }
+    run->rejoin_next++;
+    arbiter_client_destroy(run->clients[i]);
+    open_client(run, i, token);
 }
 
 static void close_run(struct run *run)
@@ -312,6 +350,7 @@ static bool play_frame(struct run *run, uint64_t frame)
     uint32_t count = run->options.count;
     uint32_t group = (count + WAKES_PER_FRAME - 1) / WAKES_PER_FRAME;
     bool anybody = false;
+    rejoin_next(run, frame);
     for (uint32_t i = 0; i < count && !stop_asked; i++) {
         if (i % group == 0) {
             sleep_until(frame + NS_PER_S / FRAMES_PER_S * i / count);
