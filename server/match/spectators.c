@@ -74,6 +74,8 @@ struct spectators *spectators_create(struct match *match, struct arb_arena *aren
     spectators->visible_count =
         arb_arena_take_array(arena, viewers, sizeof *spectators->visible_count);
     spectators->first_of = arb_arena_take_array(arena, viewers, sizeof *spectators->first_of);
+    spectators->order =
+        arb_arena_take_array(arena, spectators->capacity, sizeof *spectators->order);
     spectators->viewed = arb_arena_take_array(arena, viewers, sizeof *spectators->viewed);
     create_parts(spectators, match, arena, interest, replicate);
     spectators_past_create(spectators, arena, match, entities, interest->point_capacity);
@@ -358,8 +360,9 @@ static void send_snapshot(struct match *match, const struct spectator_scene *sce
     forget(spectators, spectator);
 }
 
-/* Into lists by viewer, each in order of place. */
-static void group(struct spectators *spectators, const struct spectator_scene *scene)
+/* Into lists by viewer, each in order of place, and these one behind the other: followers of one
+ * player follow each other, so that what was encoded for one is at hand for the next. */
+static uint32_t order(struct spectators *spectators, const struct spectator_scene *scene)
 {
     uint32_t viewers = spectators->players + spectators->capacity;
     for (uint32_t viewer = 0; viewer < viewers; viewer++) {
@@ -372,21 +375,34 @@ static void group(struct spectators *spectators, const struct spectator_scene *s
         spectator->next = spectators->first_of[spectator->viewer];
         spectators->first_of[spectator->viewer] = (uint16_t)(i - 1);
     }
+    uint32_t count = 0;
+    for (uint32_t viewer = 0; viewer < viewers; viewer++) {
+        for (uint16_t place = spectators->first_of[viewer]; place != NOBODY;) {
+            spectators->order[count++] = place;
+            place = spectators->list[place].next;
+        }
+    }
+    return count;
 }
 
-/* Followers of one player one after the other: what was encoded for one is at hand for the next. */
-static void send_to_viewers(struct match *match, const struct spectator_scene *scene)
+/* The client that comes at `index` of the order. */
+static uint16_t client_at(const struct spectators *spectators, uint32_t index, uint32_t count)
+{
+    if (index >= count) return NOBODY;
+    return (uint16_t)(spectators->first_client + spectators->order[index]);
+}
+
+static void send_to_all(struct match *match, const struct spectator_scene *scene)
 {
     struct spectators *spectators = match->spectators;
-    uint32_t viewers = spectators->players + spectators->capacity;
-    group(spectators, scene);
-    for (uint32_t viewer = 0; viewer < viewers; viewer++) {
-        for (uint16_t next = spectators->first_of[viewer]; next != NOBODY;) {
-            struct spectator *spectator = &spectators->list[next];
-            next = spectator->next;
-            find_visible(spectators, scene, spectator);
-            send_snapshot(match, scene, spectator);
-        }
+    uint32_t count = order(spectators, scene);
+    for (uint32_t i = 0; i < count; i++) {
+        struct spectator *spectator = &spectators->list[spectators->order[i]];
+        uint16_t next[] = {client_at(spectators, i + 1, count), client_at(spectators, i + 2, count),
+                           client_at(spectators, i + 3, count)};
+        replicate_expect(spectators->replicate, next);
+        find_visible(spectators, scene, spectator);
+        send_snapshot(match, scene, spectator);
     }
 }
 
@@ -401,7 +417,7 @@ static void show(struct match *match, arb_tick tick)
         replicate_begin(spectators->replicate, scene->frame);
     }
     find_eyes(spectators, scene, match->rules->schema);
-    send_to_viewers(match, scene);
+    send_to_all(match, scene);
 }
 
 void spectators_publish(struct match *match)

@@ -75,6 +75,7 @@ struct spectators {
     const uint32_t **visible; /* [players + capacity] by viewer, of the snapshot at hand */
     uint32_t *visible_count;
     uint16_t *first_of; /* [players + capacity] place of the first with that viewer */
+    uint16_t *order;    /* [capacity] places, as snapshots are sent */
     arb_tick *viewed;   /* [players + capacity] tick of its newest set */
 
     struct spectator_scene *scenes; /* [scene_count], ring by tick / interval */

@@ -481,6 +481,9 @@ static void stage_replicate(struct match *match)
         replicate_begin(match->replicate, frame);
         for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
             if (match_is_heard(match, slot)) {
+                uint16_t next[] = {(uint16_t)(slot + 1), (uint16_t)(slot + 2),
+                                   (uint16_t)(slot + 3)};
+                replicate_expect(match->replicate, next);
                 send_snapshot(match, slot, frame);
                 if (replicate_in_vain(match->replicate, slot)) cut_deaf(match, slot);
             }

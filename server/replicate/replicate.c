@@ -2,6 +2,7 @@
 
 #include "shared/base/arb_assert.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* The most: of a chunk among others, when not all is confirmed. */
@@ -63,6 +64,8 @@ struct replicate *replicate_create(struct arb_arena *arena, const struct replica
     replicate->clients =
         arb_arena_take_array(arena, config->client_capacity, sizeof *replicate->clients);
     for (uint32_t i = 0; i < config->client_capacity; i++) {
+        replicate->clients[i].owns =
+            arb_arena_take_array(arena, REPLICATE_RING, sizeof(struct arb_own));
         replicate->clients[i].tracks =
             arb_arena_take_array(arena, config->entity_capacity, sizeof(struct replicate_track));
         replicate->clients[i].entries = arb_arena_take_array(
@@ -107,7 +110,8 @@ void replicate_reset(struct replicate *replicate, uint16_t client)
     struct replicate_track *tracks = state->tracks;
     /* Nobody was there yet: all is 0, and untouched memory costs nothing. */
     if (state->started) memset(tracks, 0, replicate->config.entity_capacity * sizeof *tracks);
-    *state = (struct replicate_state){.tracks = tracks, .entries = state->entries};
+    *state =
+        (struct replicate_state){.tracks = tracks, .owns = state->owns, .entries = state->entries};
     replicate_rate_reset(replicate, state);
     state->credit = replicate_rate_depth(replicate, state);
 }
@@ -357,11 +361,11 @@ static void record(const struct replicate_job *job, const struct replicate_pass 
     state->sent[place].content = job->content;
     const struct replicate_client *client = job->client;
     struct replicate_said *said = &state->said[place];
-    *said = (struct replicate_said){.starved_ticks = client->starved_ticks,
-                                    .outside_changes = client->outside_changes,
-                                    .controlled = client->controlled,
-                                    .has_own = job->head.own != NULL};
-    if (said->has_own) said->own = *client->own;
+    said->starved_ticks = client->starved_ticks;
+    said->outside_changes = client->outside_changes;
+    said->controlled = client->controlled;
+    said->has_own = job->head.own != NULL;
+    if (said->has_own) state->owns[place] = *client->own;
     mark_carried(job, whole);
     if (job->base_id != 0) {
         state->unanswered = 0;
@@ -381,6 +385,7 @@ static bool make_whole(struct replicate_job *job, struct replicate_pass *pass)
 {
     struct replicate *replicate = job->replicate;
     if (replicate_copy_find(job, pass)) return true;
+    replicate_open_base(job);
     job->content = ++replicate->contents;
     replicate_find_due(job);
     /* A crowd does not fit; what it costs to find out is better spent on choosing. */
@@ -390,6 +395,50 @@ static bool make_whole(struct replicate_job *job, struct replicate_pass *pass)
     }
     replicate_copy_keep(job, pass);
     return true;
+}
+
+/* Processors drop what is to be fetched ahead from a page that they do not know at the moment: the
+ * first of each page is read. Nobody waits for it. */
+static void fetch(const void *from, size_t bytes)
+{
+    const char *at = from;
+    (void)*(const volatile char *)at;
+    for (size_t i = 64; i < bytes; i += 64) {
+        __builtin_prefetch(at + i);
+    }
+}
+
+static void fetch_entries(const struct replicate_state *state, const struct replicate_sent *sent)
+{
+    if (sent->entity_count > 0) {
+        fetch(state->entries + sent->first, sent->entity_count * sizeof *state->entries);
+    }
+}
+
+/* In three steps, since each tells where the next one looks, and none waits for what another one
+ * has asked for. */
+void replicate_expect(const struct replicate *replicate, const uint16_t *next)
+{
+    const struct replicate_state *clients = replicate->clients;
+    uint32_t capacity = replicate->config.client_capacity;
+    if (next[2] < capacity) {
+        const struct replicate_state *state = &clients[next[2]];
+        fetch(state, offsetof(struct replicate_state, sent));
+        fetch(state->firsts, sizeof *state - offsetof(struct replicate_state, firsts));
+    }
+    if (next[1] < capacity) {
+        const struct replicate_state *state = &clients[next[1]];
+        uint32_t place = (state->newest + 1) % REPLICATE_RING;
+        fetch(&state->sent[state->newest_acked % REPLICATE_RING], sizeof *state->sent);
+        fetch(&state->sent[state->newest % REPLICATE_RING], sizeof *state->sent);
+        fetch(&state->sent[place], sizeof *state->sent);
+        fetch(&state->said[place], sizeof *state->said);
+    }
+    if (next[0] < capacity) {
+        const struct replicate_state *state = &clients[next[0]];
+        fetch_entries(state, &state->sent[state->newest_acked % REPLICATE_RING]);
+        fetch_entries(state, &state->sent[state->newest % REPLICATE_RING]);
+    }
 }
 
 void replicate_send(struct replicate *replicate, const struct replicate_client *client,

@@ -39,13 +39,13 @@ enum { REPLICATE_RING = ARB_HELD_FRAMES }; /* sent snapshots that are remembered
 
 /* One sent snapshot. */
 struct replicate_sent {
+    arb_tick tick;         /* published tick */
+    arb_tick oldest_tick;  /* of the states that the client holds with it */
+    uint64_t content;      /* equal numbers: clients that held the very same with it */
     uint32_t id;           /* 0: the place was never used, or what it held is forgotten */
     uint32_t entity_count; /* everything in view for this client, as arb_held_frame */
     uint32_t first;        /* of its entries in the client's ring of entries */
-    arb_tick tick;         /* published tick */
-    arb_tick oldest_tick;  /* of the states that the client holds with it */
     bool acked;            /* the client committed it */
-    uint64_t content;      /* equal numbers: clients that held the very same with it */
 };
 
 /* Counted per client since its session began. */
@@ -104,6 +104,9 @@ void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapsh
 void replicate_send(struct replicate *replicate, const struct replicate_client *client,
                     const struct arb_frame *frame, arb_tick confirmed_tick, struct arb_vec2 eye,
                     const uint32_t *visible, uint32_t count, const struct match_port *port);
+/* The next three clients that replicate_send comes for: what it reads of them is fetched meanwhile,
+ * since other work pushes it out of the caches between two snapshots. Above all clients: nobody. */
+void replicate_expect(const struct replicate *replicate, const uint16_t *next);
 /* The client did not acknowledge anything of use over some 180 snapshots, the last ones a second
  * apart: whoever it is, it is no client of ours and had better be cut. */
 bool replicate_in_vain(const struct replicate *replicate, uint16_t client);

@@ -147,15 +147,22 @@ void replicate_choose_base(struct replicate_job *job)
         replicate_frame(replicate, sent->oldest_tick) == NULL) {
         return;
     }
-    const struct replicate_said *said = &state->said[id % REPLICATE_RING];
-    job->base_own = (struct arb_own_part){said->starved_ticks, said->outside_changes, &said->own};
-    job->base_head =
-        (struct arb_delta_head){said->controlled, said->has_own ? &job->base_own : NULL};
     job->base_id = id;
     job->base_content = sent->content;
     job->base_count = sent->entity_count;
     job->base_ticks = (uint32_t)(now - sent->tick);
     job->base_entries = state->entries + sent->first;
+}
+
+void replicate_open_base(struct replicate_job *job)
+{
+    if (job->base_id == 0) return;
+    uint32_t place = job->base_id % REPLICATE_RING;
+    const struct replicate_said *said = &job->state->said[place];
+    job->base_own =
+        (struct arb_own_part){said->starved_ticks, said->outside_changes, &job->state->owns[place]};
+    job->base_head =
+        (struct arb_delta_head){said->controlled, said->has_own ? &job->base_own : NULL};
     /* Written some snapshots ago, a thousand clients back. */
     for (uint32_t i = 0; i < job->base_count; i += 64 / sizeof *job->base_entries) {
         __builtin_prefetch(&job->base_entries[i]);

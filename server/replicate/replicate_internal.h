@@ -44,10 +44,9 @@ struct replicate_track {
 
 /* What a snapshot said besides the entities. */
 struct replicate_said {
-    struct arb_own own;
     uint32_t starved_ticks, outside_changes;
     struct arb_key controlled;
-    bool has_own;
+    bool has_own; /* then its place of `owns` counts */
 };
 
 /* How many bytes a second the path to one client carries; see replicate_rate.c. */
@@ -61,6 +60,8 @@ struct replicate_rate {
     bool is_short;       /* this round, something waited because of this rate */
 };
 
+/* Hundreds of these are walked through per tick, each at a few places: it is kept small, so that
+ * they share pages, and what spectators do not need lies elsewhere. */
 struct replicate_state {
     uint32_t newest;   /* newest snapshot id; ids count from 1 */
     int64_t credit;    /* bytes * tick_rate that may be sent; negative: events spent ahead */
@@ -77,6 +78,7 @@ struct replicate_state {
     struct replicate_said said[REPLICATE_RING]; /* beside `sent` */
     /* Entries first..end of each of `sent`, close together; 0, 0 for none. */
     uint32_t firsts[REPLICATE_RING], ends[REPLICATE_RING];
+    struct arb_own *owns;           /* [REPLICATE_RING], beside `sent` */
     struct arb_held_entry *entries; /* [REPLICATE_RING * entity_capacity], of all in `sent` */
     struct replicate_track *tracks; /* [entity_capacity], by entity id */
     struct replicate_counts counts;
@@ -223,6 +225,8 @@ void replicate_delta_create(struct replicate *replicate, struct arb_arena *arena
 void replicate_delta_begin(struct replicate *replicate);
 /* The newest acknowledged snapshot, when it can be one: sets job->base_*. */
 void replicate_choose_base(struct replicate_job *job);
+/* What encoding needs of it besides, which a copy does not: base_own and base_head. */
+void replicate_open_base(struct replicate_job *job);
 /* The update of the entity at `index` of the frame since its state `ticks` before. */
 const struct replicate_update *replicate_update(struct replicate *replicate, uint32_t index,
                                                 uint32_t ticks);

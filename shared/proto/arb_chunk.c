@@ -23,9 +23,21 @@ const struct arb_fields arb_snapshot_header_fields = ARB_FIELDS("SNAPSHOT", head
 enum { LATE_BITS = 16, CHUNK_BITS = 6 };
 _Static_assert(ARB_CHUNKS_MAX == 1 << CHUNK_BITS, "index and count - 1 fit");
 
+/* The table's rows side by side. Each snapshot of each client has one, and a walk through the rows
+ * took a quarter of what a copied snapshot costs. */
+static void write_rows(struct arb_bit_writer *writer, const struct arb_snapshot_header *header)
+{
+    ARB_ASSERT(header->baseline <= ARB_BASELINE_DISTANCE_MAX);
+    uint64_t rows = header->id | (uint64_t)header->tick << 16 | (uint64_t)header->baseline << 32 |
+                    (uint64_t)header->last_sequence << 38 |
+                    (uint64_t)(uint8_t)header->buffer_ticks << 54;
+    arb_bits_write(writer, rows, 62);
+    arb_bits_write(writer, header->control, 8);
+}
+
 static void write_header(struct arb_bit_writer *writer, const struct arb_snapshot_header *header)
 {
-    arb_fields_write(writer, &arb_snapshot_header_fields, header);
+    write_rows(writer, header);
     uint16_t late = (uint16_t)(header->tick - header->confirmed_tick);
     arb_bits_write(writer, late != 0, 1);
     if (late != 0) {
