@@ -343,6 +343,32 @@ Test(match_spectators, who_holds_the_same_gets_what_was_encoded_for_the_other)
     cr_assert_gt(same, 10);
 }
 
+Test(match_spectators, who_holds_something_else_gets_an_encode_of_its_own)
+{
+    open_watched();
+    join_live();
+    watch(5);
+    watch(6);
+    wish(5, 1, 0, 0, 0);
+    wish(6, 1, 0, 0, 0);
+    uint32_t others = 0;
+    for (uint16_t i = 2; i < 80; i++) {
+        run_player_to_the_right(0);
+        uint64_t encoded = match->replicate->contents;
+        tick();
+        encoded = match->replicate->contents - encoded;
+        int a = find_snapshot(5), b = find_snapshot(6);
+        acknowledge(5, i);
+        if (i % 16 == 0) acknowledge(6, i);
+        if (a < 0 || b < 0 || i < 40) continue;
+        if (sent[a].chunk.header.baseline == sent[b].chunk.header.baseline) continue;
+        /* The player acknowledges nothing and is sent less in the end. */
+        cr_assert_eq(encoded, find_snapshot(0) < 0 ? 2 : 3, "one for each of the two");
+        others++;
+    }
+    cr_assert_gt(others, 10);
+}
+
 /* ---- delay ---- */
 
 /* Remembers what the tick published and announced. */
