@@ -342,7 +342,8 @@ static void publish_character(const struct rules_context *context,
     out[ARB_CHARACTER_Y] = rules_quantise(kind, ARB_CHARACTER_Y, entity->y);
     out[ARB_CHARACTER_VX] = rules_quantise(kind, ARB_CHARACTER_VX, entity->vx);
     out[ARB_CHARACTER_VY] = rules_quantise(kind, ARB_CHARACTER_VY, entity->vy);
-    out[ARB_CHARACTER_HEADING] = arb_angle_to_turn16(entity->heading);
+    out[ARB_CHARACTER_HEADING] =
+        (int32_t)arb_angle_to_turn(entity->heading, ARB_CHARACTER_TURN_BITS);
     out[ARB_CHARACTER_HEALTH] = entity->values[CHARACTER_HEALTH];
     out[ARB_CHARACTER_WEAPON] = context->world->players[entity->owner].own.weapon;
     out[ARB_CHARACTER_JUMP] = entity->jump;

@@ -36,14 +36,32 @@ float arb_angle_wrap(float angle)
     return wrapped <= -ARB_PI ? ARB_PI : wrapped;
 }
 
+/* By a power of two: exact. */
+static float turn_unit(unsigned bits)
+{
+    return ARB_TURN / (float)(1 << bits);
+}
+
+float arb_turn_to_angle(uint32_t turn, unsigned bits)
+{
+    int32_t whole = 1 << bits;
+    int32_t centred = (int32_t)turn > whole / 2 ? (int32_t)turn - whole : (int32_t)turn;
+    return (float)centred * turn_unit(bits);
+}
+
+uint32_t arb_angle_to_turn(float angle, unsigned bits)
+{
+    int32_t half = 1 << bits >> 1;
+    int32_t steps = arb_quantise(arb_angle_wrap(angle), turn_unit(bits), -half, half);
+    return (uint32_t)steps & ((1U << bits) - 1);
+}
+
 float arb_turn16_to_angle(uint16_t turn)
 {
-    int32_t centred = turn > 32768 ? (int32_t)turn - 65536 : (int32_t)turn;
-    return (float)centred * (ARB_TURN / 65536.0F);
+    return arb_turn_to_angle(turn, 16);
 }
 
 uint16_t arb_angle_to_turn16(float angle)
 {
-    int32_t steps = arb_quantise(arb_angle_wrap(angle), ARB_TURN / 65536.0F, -32768, 32768);
-    return (uint16_t)(steps & 0xFFFF);
+    return (uint16_t)arb_angle_to_turn(angle, 16);
 }

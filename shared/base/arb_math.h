@@ -57,10 +57,14 @@ static inline float arb_dequantise(int32_t q, float unit)
 /* Radians to (-pi, pi]; |angle| may be a few turns. */
 float arb_angle_wrap(float angle);
 
-/* Aim of the wire, 1/65536 turn counter-clockwise from +x, to radians in (-pi, pi]. */
+/* An angle as a part of a turn, counter-clockwise from +x, in steps of 2^-bits of it (1 to 16
+ * bits), to radians in (-pi, pi]; and to the nearest step (wraps). */
+float arb_turn_to_angle(uint32_t turn, unsigned bits);
+uint32_t arb_angle_to_turn(float angle, unsigned bits);
+
+/* Aim of the wire: the same with 16 bits. */
 float arb_turn16_to_angle(uint16_t turn);
 
-/* Radians to the nearest 1/65536 turn (wraps). */
 uint16_t arb_angle_to_turn16(float angle);
 
 /* Milliseconds to ticks, rounded up, in integers: ceil(ms * rate / 1000). */

@@ -93,6 +93,11 @@ const struct arb_schema *arb_schema_find(const char *name);
 
 /* Field indices of the built-in kinds (their order in the tables). */
 enum arb_arena_kind { ARB_ARENA_CHARACTER, ARB_ARENA_PICKUP, ARB_ARENA_PROJECTILE };
+
+/* To be drawn with, and for where an oblong shape lies: the own one travels exact. Half of an
+ * update was heading when it had 16. */
+enum { ARB_CHARACTER_TURN_BITS = 12 };
+
 enum arb_arena_character_field {
     ARB_CHARACTER_OWNER, /* slot + 1 */
     ARB_CHARACTER_TEAM,  /* 0: none */
@@ -100,7 +105,7 @@ enum arb_arena_character_field {
     ARB_CHARACTER_Y,
     ARB_CHARACTER_VX, /* 1/64 m/s */
     ARB_CHARACTER_VY,
-    ARB_CHARACTER_HEADING, /* 1/65536 turn */
+    ARB_CHARACTER_HEADING, /* 1/4096 turn */
     ARB_CHARACTER_HEALTH,  /* points */
     ARB_CHARACTER_WEAPON,
     ARB_CHARACTER_JUMP,

@@ -14,7 +14,8 @@
     ROW(Y, "y", 22, 1, METRE, "m")                                                                 \
     ROW(VX, "vx", 14, 1, SPEED, "m/s")                                                             \
     ROW(VY, "vy", 14, 1, SPEED, "m/s")                                                             \
-    ROW(HEADING, "heading", 16, 0, ARB_TURN / 65536.0F, "turn/65536 counter-clockwise from +x")    \
+    ROW(HEADING, "heading", ARB_CHARACTER_TURN_BITS, 0, ARB_TURN / 4096.0F,                        \
+        "turn/4096 counter-clockwise from +x")                                                     \
     ROW(HEALTH, "health", 10, 0, STEP, "points")                                                   \
     ROW(WEAPON, "weapon", 3, 0, STEP, "index of the weapon in hand")                               \
     ROW(JUMP, "jump", 8, 0, STEP, "jump count, wraps; a difference means no interpolation")
@@ -56,6 +57,7 @@ enum { PROJECTILE_ROWS(PROJECTILE_INDEX) PROJECTILE_ROW_COUNT };
 CHARACTER_ROWS(CHARACTER_CHECK)
 PICKUP_ROWS(PICKUP_CHECK)
 PROJECTILE_ROWS(PROJECTILE_CHECK)
+_Static_assert(1 << ARB_CHARACTER_TURN_BITS == 4096, "as its unit says");
 _Static_assert((int)CHARACTER_ROW_COUNT == (int)ARB_CHARACTER_FIELDS, "a row for each field");
 _Static_assert((int)PICKUP_ROW_COUNT == (int)ARB_PICKUP_FIELDS, "a row for each field");
 _Static_assert((int)PROJECTILE_ROW_COUNT == (int)ARB_PROJECTILE_FIELDS, "a row for each field");

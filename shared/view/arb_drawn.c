@@ -9,11 +9,10 @@ float arb_published_value(const struct arb_kind *kind, const struct arb_publishe
         return 0.0F;
     }
     const struct arb_kind_field *field = &kind->fields[index];
-    if (index == kind->heading && field->bits == 16) {
-        return arb_turn16_to_angle((uint16_t)state->q[index]);
+    if (index == kind->heading) {
+        return arb_turn_to_angle((uint32_t)state->q[index], field->bits);
     }
-    float value = arb_dequantise(state->q[index], field->unit);
-    return index == kind->heading ? arb_angle_wrap(value) : value;
+    return arb_dequantise(state->q[index], field->unit);
 }
 
 static struct arb_vec2 position_of(const struct arb_kind *kind, const struct arb_published *state)

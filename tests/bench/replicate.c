@@ -159,7 +159,7 @@ static void publish(const struct scene *scene)
         out->q[ARB_CHARACTER_VX] = arb_quantise(own->vx, 1.0F / 64.0F, -8192, 8191);
         out->q[ARB_CHARACTER_VY] = arb_quantise(own->vy, 1.0F / 64.0F, -8192, 8191);
         out->q[ARB_CHARACTER_HEADING] =
-            arb_quantise(own->heading, ARB_TURN / 65536.0F, -32768, 32767) & 0xFFFF;
+            (int32_t)arb_angle_to_turn(own->heading, ARB_CHARACTER_TURN_BITS);
         out->q[ARB_CHARACTER_HEALTH] = 100;
     }
     rewind_commit(bench.rewind);

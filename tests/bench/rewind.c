@@ -212,7 +212,8 @@ static void publish(struct rewind *rewind, uint32_t characters, uint32_t tick)
         out->q[ARB_CHARACTER_Y] = arb_quantise(place[i].y, 1.0F / 512, -(1 << 22), 1 << 22);
         out->q[ARB_CHARACTER_VX] = arb_quantise(step[i].x * TICK_RATE, 1.0F / 64, -8192, 8191);
         out->q[ARB_CHARACTER_VY] = arb_quantise(step[i].y * TICK_RATE, 1.0F / 64, -8192, 8191);
-        out->q[ARB_CHARACTER_HEADING] = arb_angle_to_turn16(heading[i]);
+        out->q[ARB_CHARACTER_HEADING] =
+            (int32_t)arb_angle_to_turn(heading[i], ARB_CHARACTER_TURN_BITS);
     }
     rewind_commit(rewind);
 }

@@ -36,7 +36,7 @@ static void publish(struct arb_published *out, struct arb_point *points, bool se
     out->q[ARB_CHARACTER_Y] = y;
     out->q[ARB_CHARACTER_VX] = arb_quantise(speed.x, 1.0F / 64.0F, -8192, 8191);
     out->q[ARB_CHARACTER_VY] = arb_quantise(speed.y, 1.0F / 64.0F, -8192, 8191);
-    out->q[ARB_CHARACTER_HEADING] = arb_angle_to_turn16(heading);
+    out->q[ARB_CHARACTER_HEADING] = (int32_t)arb_angle_to_turn(heading, ARB_CHARACTER_TURN_BITS);
     out->q[ARB_CHARACTER_HEALTH] = 100;
     out->q[ARB_CHARACTER_JUMP] = jump;
 }

@@ -83,7 +83,8 @@ static inline void publish(arb_tick tick, const struct stand *stands, uint32_t c
         out->q[ARB_CHARACTER_X] = quantised(ARB_CHARACTER_X, stands[i].x);
         out->q[ARB_CHARACTER_Y] = quantised(ARB_CHARACTER_Y, stands[i].y);
         out->q[ARB_CHARACTER_VX] = quantised(ARB_CHARACTER_VX, stands[i].vx);
-        out->q[ARB_CHARACTER_HEADING] = arb_angle_to_turn16(stands[i].heading);
+        out->q[ARB_CHARACTER_HEADING] =
+            (int32_t)arb_angle_to_turn(stands[i].heading, ARB_CHARACTER_TURN_BITS);
         out->q[ARB_CHARACTER_JUMP] = stands[i].jump;
     }
     rewind_commit(rewind_);

@@ -518,7 +518,7 @@ Test(proto_delta, moving_straight_on_costs_an_update_three_bytes_at_most)
         int32_t *from = before.entities[0].q, *to = now.entities[0].q;
         from[ARB_CHARACTER_VX] = to[ARB_CHARACTER_VX] = -391;
         to[ARB_CHARACTER_X] = -391 * 8 * (int32_t)ticks / 60;
-        to[ARB_CHARACTER_HEADING] = 65536 - 200;
+        to[ARB_CHARACTER_HEADING] = 4096 - 200;
         bool changed;
         cr_assert_leq(write_record(0, &changed) + 1, 24);
         cr_assert(changed);

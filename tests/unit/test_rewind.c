@@ -214,9 +214,9 @@ Test(rewind, a_pose_is_what_the_formulas_of_drawing_give_bit_for_bit)
                               (float)b->q[ARB_CHARACTER_Y] * unit};
         struct arb_vec2 drawn = arb_move_lerp(from, to, (float)fraction / 256.0F);
         cr_assert(drawn.x == at.x && drawn.y == at.y);
-        float turn = arb_move_lerp_angle(arb_turn16_to_angle((uint16_t)a->q[ARB_CHARACTER_HEADING]),
-                                         arb_turn16_to_angle((uint16_t)b->q[ARB_CHARACTER_HEADING]),
-                                         (float)fraction / 256.0F);
+        float turn = arb_move_lerp_angle(
+            arb_turn_to_angle((uint32_t)a->q[ARB_CHARACTER_HEADING], 12),
+            arb_turn_to_angle((uint32_t)b->q[ARB_CHARACTER_HEADING], 12), (float)fraction / 256.0F);
         cr_assert_eq(turn, heading);
     }
 }

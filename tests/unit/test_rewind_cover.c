@@ -54,7 +54,7 @@ static void publish(arb_tick tick, uint16_t generation, float x, float heading)
     out->kind = ARB_ARENA_CHARACTER;
     out->q[ARB_CHARACTER_X] = arb_quantise(x, kind->fields[ARB_CHARACTER_X].unit, -65536, 65536);
     out->q[ARB_CHARACTER_Y] = arb_quantise(10, kind->fields[ARB_CHARACTER_Y].unit, -65536, 65536);
-    out->q[ARB_CHARACTER_HEADING] = arb_angle_to_turn16(heading);
+    out->q[ARB_CHARACTER_HEADING] = (int32_t)arb_angle_to_turn(heading, ARB_CHARACTER_TURN_BITS);
     rewind_commit(rewind_);
 }
 

@@ -528,7 +528,7 @@ Test(rules_arena, publishes_by_the_units_of_the_schema, .fini = close_stage)
     cr_assert_eq(q[ARB_CHARACTER_X], 768);
     cr_assert_eq(q[ARB_CHARACTER_Y], -1152);
     cr_assert_eq(q[ARB_CHARACTER_VX], 96);
-    cr_assert_eq(q[ARB_CHARACTER_HEADING], 49152);
+    cr_assert_eq(q[ARB_CHARACTER_HEADING], 3072);
     cr_assert_eq(q[ARB_CHARACTER_HEALTH], 100);
     memset(q, 0, sizeof q);
     stage.rules->publish(&stage.context, stage_entity(&stage, ARB_ARENA_PICKUP, 0), q);

@@ -63,12 +63,12 @@ Test(view_drawn, nothing_is_drawn_between_the_ends_of_a_jump)
 Test(view_drawn, headings_turn_the_shorter_way)
 {
     struct arb_published a = character(0, 0, 0, 0), b = a;
-    a.q[ARB_CHARACTER_HEADING] = 170 * 65536 / 360;
-    b.q[ARB_CHARACTER_HEADING] = 190 * 65536 / 360;
+    a.q[ARB_CHARACTER_HEADING] = 170 * 4096 / 360;
+    b.q[ARB_CHARACTER_HEADING] = 190 * 4096 / 360;
     struct arb_drawn_pair pair = between(&a, 10, &b, 11, 10.5);
     cr_expect_float_eq(fabsf(arb_drawn_heading(KIND, &pair)), ARB_PI, 1e-3F);
     a.q[ARB_CHARACTER_HEADING] = 0;
-    b.q[ARB_CHARACTER_HEADING] = 32768;
+    b.q[ARB_CHARACTER_HEADING] = 2048;
     cr_expect_eq(arb_drawn_heading(KIND, &pair), 0.0F);
 }
 
