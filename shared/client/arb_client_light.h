@@ -22,6 +22,7 @@ struct arb_client_account {
         uint64_t messages, bytes; /* without the transport's heads */
     } types[ARB_MESSAGE_TYPES];   /* by enum arb_message_type; 0: unknown ones */
     struct arb_delta_account streams;
+    uint64_t first_ns, last_ns; /* of the messages; on the caller's clock */
 };
 
 /* Outlives the connection; whole streams only, so what a message has besides is the rest. */

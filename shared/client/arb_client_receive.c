@@ -294,6 +294,10 @@ void arb_client_message(struct arbiter_client *client, const uint8_t *bytes, siz
 {
     bool known = client->match.known;
     int type = arb_message_type(bytes, size);
+    if (client->account.first_ns == 0) {
+        client->account.first_ns = received_ns;
+    }
+    client->account.last_ns = received_ns;
     client->account.types[type].messages++;
     client->account.types[type].bytes += size;
     switch (type) {

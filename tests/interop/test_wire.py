@@ -192,7 +192,7 @@ class Snapshots(unittest.TestCase):
         self.assertEqual((first["kind"], first["owner"], first["team"], first["age"]), ("character", 1024, 15, 0))
         self.assertEqual((first["x"], first["y"]), (-4096.0, 2097151 / 512))
         self.assertEqual((first["vx"], first["vy"]), (-128.0, 8191 / 64))
-        self.assertEqual(list(first["q"].values())[6:], [65535, 1023, 3, 255])
+        self.assertEqual(list(first["q"].values())[6:], [4095, 1023, 3, 255])
         self.assertEqual(list(entities[(1, 0xFFFF)]["q"].values()), [1, 2, 3, 4, 5, 6, 7, 8, 1, 10])
         pickup = entities[(0xFFFF, 300)]
         self.assertEqual((pickup["kind"], pickup["type"], pickup["value"]), ("pickup", 2, 1023))

@@ -520,7 +520,7 @@ static void arena_fill(struct proto_decoded *out)
     own_fill(out);
     out->controlled = (struct arb_key){0xFFFF, 0x8001};
     struct arb_published *a = add_entity(out, (struct arb_key){0, 1}, ARB_ARENA_CHARACTER, 0);
-    memcpy(a->q, (int32_t[]){1024, 15, -2097152, 2097151, -8192, 8191, 65535, 1023, 3, 255},
+    memcpy(a->q, (int32_t[]){1024, 15, -2097152, 2097151, -8192, 8191, 4095, 1023, 3, 255},
            ARB_CHARACTER_FIELDS * sizeof a->q[0]);
     struct arb_published *b = add_entity(out, (struct arb_key){1, 0xFFFF}, ARB_ARENA_CHARACTER, 0);
     memcpy(b->q, (int32_t[]){1, 2, 3, 4, 5, 6, 7, 8, 1, 10}, ARB_CHARACTER_FIELDS * sizeof b->q[0]);

@@ -20,8 +20,10 @@ static void add_kind(struct arb_delta_kind_account *sum, const struct arb_delta_
     sum->body_bits += one->body_bits;
 }
 
+/* `sum` has in last_ns how long all of them heard the server. */
 static void add_account(struct arb_client_account *sum, const struct arb_client_account *one)
 {
+    sum->last_ns += one->last_ns - one->first_ns;
     for (int type = 0; type < ARB_MESSAGE_TYPES; type++) {
         sum->types[type].messages += one->types[type].messages;
         sum->types[type].bytes += one->types[type].bytes;
@@ -56,10 +58,22 @@ static void put_update_bits(cJSON *out, const struct arb_kind *kind,
     if (kind->has_body) cJSON_AddNumberToObject(out, "body", (double)sum->body_bits);
 }
 
+static double bits_of(const struct arb_delta_kind_account *sum)
+{
+    uint64_t bits = sum->said_bits + sum->enter_bits + sum->mask_bits + sum->body_bits;
+    for (int i = 0; i < ARB_KIND_FIELDS_MAX; i++) {
+        bits += sum->field_bits[i];
+    }
+    return (double)bits;
+}
+
+/* `seconds` of all clients together. */
 static void put_kind(cJSON *out, const struct arb_kind *kind,
-                     const struct arb_delta_kind_account *sum)
+                     const struct arb_delta_kind_account *sum, double seconds)
 {
     cJSON *row = cJSON_AddObjectToObject(out, kind->name);
+    double bytes = bits_of(sum) / 8.0;
+    cJSON_AddNumberToObject(row, "bytes_per_s", seconds > 0.0 ? bytes / seconds : 0.0);
     cJSON_AddNumberToObject(row, "updates", (double)sum->updates);
     cJSON_AddNumberToObject(row, "unchanged", (double)sum->unchanged);
     cJSON_AddNumberToObject(row, "left_out", (double)sum->left_out);
@@ -86,6 +100,6 @@ void report_traffic(cJSON *totals, struct arbiter_client *const *clients, uint32
     cJSON_AddNumberToObject(streams, "own_bits", (double)sum.streams.own_bits);
     cJSON *kinds = cJSON_AddObjectToObject(streams, "kinds");
     for (int kind = 0; schema != NULL && kind < schema->kind_count; kind++) {
-        put_kind(kinds, &schema->kinds[kind], &sum.streams.kinds[kind]);
+        put_kind(kinds, &schema->kinds[kind], &sum.streams.kinds[kind], (double)sum.last_ns * 1e-9);
     }
 }
