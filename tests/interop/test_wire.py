@@ -39,7 +39,7 @@ def base_of(entities):
 def arena_base():
     standing = [1, 2, 3, 4, 5, 6, 7, 8, 1, 10]
     return base_of({
-        (0, 1): entity("arena", 0, [1024, 15, -2097000, 2097151, -300, 8191, 65000, 1023, 3, 254], age=5),
+        (0, 1): entity("arena", 0, [1024, 15, -2097000, 2097151, -300, 8191, 4062, 1023, 3, 254], age=5),
         (1, 0xFFFF): entity("arena", 0, standing),
         (2, 7): entity("arena", 0, [0] * 10, age=1),
         (4, 1): entity("arena", 0, standing, age=2),

@@ -456,7 +456,7 @@ static const struct arb_delta_base *arena_base(void)
 {
     static struct baseline known;
     known_start(&known);
-    static const int32_t moving[] = {1024, 15, -2097000, 2097151, -300, 8191, 65000, 1023, 3, 254};
+    static const int32_t moving[] = {1024, 15, -2097000, 2097151, -300, 8191, 4062, 1023, 3, 254};
     memcpy(add_known(&known, (struct arb_key){0, 1}, ARB_ARENA_CHARACTER, 5)->q, moving,
            sizeof moving);
     static const int32_t standing[] = {1, 2, 3, 4, 5, 6, 7, 8, 1, 10};
