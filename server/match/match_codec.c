@@ -81,10 +81,11 @@ static bool is_bad(const struct match_codec *codec)
                         : codec->writer.full;
 }
 
-static uint64_t do_bits(struct match_codec *codec, uint64_t value, unsigned bits)
+/* At most 56 bits: all that is longer is a number in groups. */
+static inline uint64_t do_bits(struct match_codec *codec, uint64_t value, unsigned bits)
 {
     if (codec->reads) return arb_bits_read(&codec->reader, bits);
-    arb_bits_write(&codec->writer, value, bits);
+    arb_bits_write_short(&codec->writer, value, bits);
     return value;
 }
 
@@ -345,18 +346,36 @@ static void do_odd(struct match_codec *codec, struct match_record_input *entry,
     }
 }
 
-static void do_input(struct match_codec *codec, struct match_record_input *entry)
+/* Of somebody who goes on as before, and at most turns: no button that shoots or changes. */
+static bool is_plain(const struct match_record_input *entry, const struct match_record_input *last)
 {
-    struct memory *memory = &codec->players[entry->slot];
+    const struct arb_input *input = &entry->input;
+    static const struct arb_view none;
+    return input->sequence == last->input.sequence + 1 && entry->control == last->control &&
+           entry->verdict == MATCH_VIEW_HONOURED && input->move_x == last->input.move_x &&
+           input->move_y == last->input.move_y && input->buttons == last->input.buttons &&
+           input->edges == 0 && input->muzzle_fraction == 0 && same_view(&input->view, &none);
+}
+
+static void fill_plain(struct match_record_input *entry, const struct match_record_input *last)
+{
+    struct arb_input *input = &entry->input;
+    input->sequence = last->input.sequence + 1;
+    input->move_x = last->input.move_x;
+    input->move_y = last->input.move_y;
+    input->buttons = last->input.buttons;
+    entry->control = last->control;
+    entry->verdict = MATCH_VIEW_HONOURED;
+}
+
+/* All but the aim. */
+static void do_changes(struct match_codec *codec, struct match_record_input *entry,
+                       struct memory *memory)
+{
     const struct match_record_input *last = &memory->last;
     struct arb_input *input = &entry->input;
     do_odd(codec, entry, last);
     do_move(codec, input, &last->input);
-    if (do_bit(codec, input->aim == last->input.aim)) {
-        input->aim = last->input.aim;
-    } else {
-        input->aim = do_aim(codec, input->aim, last->input.aim);
-    }
     input->buttons = do_buttons(codec, input->buttons, last->input.buttons);
     uint16_t pressed = (uint16_t)(input->buttons & ~last->input.buttons);
     input->edges = do_buttons(codec, input->edges, pressed);
@@ -371,6 +390,23 @@ static void do_input(struct match_codec *codec, struct match_record_input *entry
         do_view(codec, memory, &entry->claimed);
     } else if (codec->reads) {
         entry->claimed = input->view;
+    }
+}
+
+static void do_input(struct match_codec *codec, struct match_record_input *entry)
+{
+    struct memory *memory = &codec->players[entry->slot];
+    const struct match_record_input *last = &memory->last;
+    struct arb_input *input = &entry->input;
+    if (do_bit(codec, !codec->reads && is_plain(entry, last))) {
+        if (codec->reads) fill_plain(entry, last);
+    } else {
+        do_changes(codec, entry, memory);
+    }
+    if (do_bit(codec, input->aim == last->input.aim)) {
+        input->aim = last->input.aim;
+    } else {
+        input->aim = do_aim(codec, input->aim, last->input.aim);
     }
     if (input->view.to_tick != 0) {
         memory->view = input->view;

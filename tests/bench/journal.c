@@ -99,6 +99,17 @@ static void begin(const struct match *match)
     bench.journal = match_journal_create(&bench.arena, match, KEYFRAME_S * 60, &sink);
 }
 
+/* What asking for the time twice costs by itself. */
+static uint64_t clock_ns(void)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 1000; i++) {
+        uint64_t before = cpu_ns(), passed = cpu_ns() - before;
+        least = passed < least ? passed : least;
+    }
+    return least;
+}
+
 static void after_tick(void *user, struct match *match)
 {
     (void)user;
@@ -166,7 +177,8 @@ static void report(const struct sim *sim, const struct map *map)
            (double)bench.keyframe_bytes / seconds, (unsigned long long)counts.keyframes,
            (double)counts.bytes / seconds);
     printf("CPU of a tick: record %.2f us, keyframes in it; packing by the thread %.2f us\n",
-           (double)bench.put_ns / ticks * 1e-3, (double)bench.pack_ns / ticks * 1e-3);
+           ((double)bench.put_ns / ticks - (double)clock_ns()) * 1e-3,
+           (double)bench.pack_ns / ticks * 1e-3);
     printf("played again: %.2f us a tick, %.0f times real time (least of 5)\n",
            least / (double)played * 1e6, seconds / least);
 }
