@@ -15,6 +15,7 @@ static const char usage[] =
     "usage: arbiter-replay verify JOURNAL\n"
     "       arbiter-replay info JOURNAL\n"
     "       arbiter-replay export JOURNAL\n"
+    "       arbiter-replay render JOURNAL\n"
     "       arbiter-replay diff JOURNAL JOURNAL\n"
     "       arbiter-replay seek JOURNAL TICK\n"
     "       arbiter-replay clip JOURNAL FROM TO CLIP\n"
@@ -23,6 +24,7 @@ static const char usage[] =
     "  verify  plays a journal (journal.path) again and compares every checksum\n"
     "  info    tells what is in it, without playing it\n"
     "  export  prints it as lines of JSON\n"
+    "  render  prints a page of HTML that plays it, with all that it needs inside\n"
     "  diff    plays two and tells the first difference: inputs, random draws, entities, fields\n"
     "  seek    goes to a tick, from the newest keyframe before it\n"
     "  clip    writes the part from tick FROM to tick TO as a journal of its own\n"
@@ -192,7 +194,10 @@ static bool run_journal(int count, char **words, enum arb_result *result)
     static const struct {
         const char *name;
         enum arb_result (*run)(const char *path, FILE *out);
-    } simple[] = {{"verify", replay_verify}, {"info", replay_info}, {"export", replay_export}};
+    } simple[] = {{"verify", replay_verify},
+                  {"info", replay_info},
+                  {"export", replay_export},
+                  {"render", replay_render}};
     uint64_t from, to;
     for (size_t i = 0; i < sizeof simple / sizeof simple[0]; i++) {
         if (strcmp(words[0], simple[i].name) != 0) continue;

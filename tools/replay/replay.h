@@ -48,6 +48,7 @@ void replay_print_id(const uint8_t id[16], FILE *out);
 enum arb_result replay_verify(const char *path, FILE *out);
 enum arb_result replay_info(const char *path, FILE *out);
 enum arb_result replay_export(const char *path, FILE *out);
+enum arb_result replay_render(const char *path, FILE *out);
 enum arb_result replay_diff(const char *a, const char *b, FILE *out);
 enum arb_result replay_seek(const char *path, arb_tick tick, FILE *out);
 enum arb_result replay_clip(const char *path, arb_tick from, arb_tick to, const char *clip,
