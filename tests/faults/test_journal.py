@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -17,6 +18,33 @@ SERPENT = daemon.TOP / "config" / "serpent.json"
 def replay(*arguments, timeout=120):
     return subprocess.run([daemon.program("arbiter-replay"), *map(str, arguments)], capture_output=True, text=True,
                           timeout=timeout, env=daemon.clean_environment(), check=False)
+
+
+# What a browser gives the page, as far as it asks: the page is played to its end.
+BROWSER = """
+const fs = require('fs'), page = fs.readFileSync(process.argv[1], 'utf8');
+const parts = [...page.matchAll(/<script[^>]*>([^]*?)<\\/script>/g)].map(found => found[1]);
+const pen = new Proxy({}, {get: (own, name) => name in own ? own[name] : () => {}, set: (own, name, value) => {
+  own[name] = value; return true; }});
+const rows = [], elements = {
+  match: {textContent: parts[0]}, view: {getContext: () => pen, clientWidth: 800, clientHeight: 600},
+  time: {}, clock: {}, speed: {value: '16'}, about: {}, play: {},
+  scores: {set textContent(_) { rows.length = 0; }, insertRow() { const row = {cells: [], style: {}, insertCell() {
+    const cell = {}; row.cells.push(cell); return cell; }}; rows.push(row); return row; }}};
+global.document = {getElementById: id => elements[id]};
+let next = null, now = 0;
+global.requestAnimationFrame = call => { next = call; };
+(0, eval)(parts[1]);
+for (let i = 0; i < 2000; i++) { now += 16; next(now); }
+elements.time.oninput({target: {value: 3}});
+elements.speed.value = '0';
+next(now + 16);
+const early = elements.clock.textContent;
+elements.time.oninput({target: {value: elements.time.max}});
+next(now + 32);
+console.log(JSON.stringify({clock: elements.clock.textContent, early, about: elements.about.textContent,
+  rows: rows.map(row => row.cells.map(cell => cell.textContent))}));
+"""
 
 
 class Journal(daemon.Case):
@@ -128,6 +156,38 @@ class Journal(daemon.Case):
         self.assertEqual(here.returncode, 0, here.stderr)
         self.assertEqual(here.stdout, there.stdout)
         self.assertEqual(replay("clip", self.path, 1, 2, clip).returncode, 74, "it is never overwritten")
+
+    def test_a_page_plays_the_match_and_loads_nothing(self):
+        for config in (daemon.ARENA, SERPENT):
+            with self.subTest(config=config.name):
+                self.path = self.folder / config.stem
+                told = self.play(self.options(), config=config, count=4)
+                done = replay("render", self.path)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                for word in ("http", "src=", "href", "import", "fetch("):
+                    self.assertNotIn(word, done.stdout)
+                page = self.folder / "page.html"
+                page.write_text(done.stdout, encoding="utf-8")
+                text = done.stdout.split('<script id="match" type="application/json">')[1].split("</script>")[0]
+                match = json.loads(text)
+                ticks = [frame[0] for frame in match["frames"]]
+                self.assertEqual(ticks, sorted(set(ticks)))
+                self.assertGreater(len(ticks), told["ticks"] // 3 - 2)
+                self.assertGreater(len(match["shapes"]), 0)
+                names = {line[1] for frame in match["frames"] for line in frame[5]}
+                self.assertEqual(len(names), 4)
+                if shutil.which("node") is None:
+                    continue
+                seen = subprocess.run(["node", "-e", BROWSER, str(page)], capture_output=True, text=True, timeout=60,
+                                      check=False)
+                self.assertEqual(seen.returncode, 0, seen.stderr)
+                seen = json.loads(seen.stdout)
+                self.assertTrue(seen["clock"].endswith(", ended") or "result" in seen["clock"], seen["clock"])
+                self.assertIn(f"tick {ticks[3]},", seen["early"])
+                result = json.loads((self.folder / "result.json").read_text(encoding="utf-8"))
+                shown = {row[0]: row[1] for row in seen["rows"]}
+                here = {player["name"]: player["score"] for player in result["players"]}
+                self.assertEqual({name: here[name] for name in shown}, shown)
 
     def test_a_full_disk_costs_a_gap_and_nothing_else(self):
         """The file may not grow beyond 12 KB for two seconds: as a disk that is full for a while."""
