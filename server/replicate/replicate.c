@@ -139,6 +139,11 @@ uint32_t replicate_newest_acked(const struct replicate *replicate, uint16_t clie
 static bool ack_one(struct replicate_state *state, uint64_t id)
 {
     if (id == 0 || id > state->newest) return false;
+    /* Also what is forgotten: the round trip is longer than the ring, but there is somebody. */
+    if (id > state->newest_heard) {
+        state->newest_heard = (uint32_t)id;
+        state->in_vain = 0;
+    }
     struct replicate_sent *sent = &state->sent[id % REPLICATE_RING];
     if (sent->id == (uint32_t)id) {
         sent->acked = true;
@@ -291,8 +296,7 @@ static void put_chunks(const struct replicate_job *job, arb_tick confirmed_tick,
 
 bool replicate_in_vain(const struct replicate *replicate, uint16_t client)
 {
-    return state_of(replicate, client)->unanswered >=
-           REPLICATE_PATIENCE * REPLICATE_PATIENCE_ROUNDS;
+    return state_of(replicate, client)->in_vain >= REPLICATE_PATIENCE * REPLICATE_PATIENCE_ROUNDS;
 }
 
 /* The longer full snapshots have no effect, the rarer they are, down to one a second. */
@@ -368,9 +372,10 @@ static void record(const struct replicate_job *job, const struct replicate_pass 
     if (said->has_own) state->owns[place] = *client->own;
     mark_carried(job, whole);
     if (job->base_id != 0) {
-        state->unanswered = 0;
+        state->unanswered = state->in_vain = 0;
     } else {
         state->unanswered++;
+        state->in_vain++;
         state->unanswered_tick = tick;
         state->counts.full++;
     }

@@ -107,8 +107,9 @@ void replicate_send(struct replicate *replicate, const struct replicate_client *
 /* The next three clients that replicate_send comes for: what it reads of them is fetched meanwhile,
  * since other work pushes it out of the caches between two snapshots. Above all clients: nobody. */
 void replicate_expect(const struct replicate *replicate, const uint16_t *next);
-/* The client did not acknowledge anything of use over some 180 snapshots, the last ones a second
- * apart: whoever it is, it is no client of ours and had better be cut. */
+/* The client did not acknowledge anything new over some 180 full snapshots, the last ones a second
+ * apart: whoever it is, it is no client of ours and had better be cut. (One whose round trip is
+ * longer than the ring of snapshots does: it lives with full ones at that rate.) */
 bool replicate_in_vain(const struct replicate *replicate, uint16_t client);
 /* Counts an event's bytes against the budget. */
 void replicate_spend(struct replicate *replicate, uint16_t client, size_t bytes);

@@ -73,6 +73,8 @@ struct replicate_state {
     uint64_t noted, noted_mask; /* bit i: snapshot id noted - i was acknowledged already */
     uint32_t whole;             /* newest snapshot id that carried all that was due; 0: none */
     uint32_t unanswered;        /* full snapshots since there was a baseline */
+    uint32_t in_vain;           /* of them, since something new was acknowledged */
+    uint32_t newest_heard;      /* acknowledged, remembered or not */
     arb_tick unanswered_tick;   /* of the last of them */
     struct replicate_sent sent[REPLICATE_RING]; /* snapshot id modulo REPLICATE_RING */
     struct replicate_said said[REPLICATE_RING]; /* beside `sent` */

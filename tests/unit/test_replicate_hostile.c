@@ -94,16 +94,68 @@ Test(replicate_hostile, acknowledging_everything_late_gets_old_baselines_or_full
                 replicate_ack(rig.replicate, RIG_CLIENT, (uint16_t)(newest - rows[i].behind), 0,
                               rig.frame.tick);
             }
-            if (replicate_in_vain(rig.replicate, RIG_CLIENT)) break;
         }
-        bool vain = replicate_in_vain(rig.replicate, RIG_CLIENT);
-        cr_assert_eq(vain, !rows[i].useful, "%u behind", rows[i].behind);
+        cr_assert_not(replicate_in_vain(rig.replicate, RIG_CLIENT), "it does hear us");
         const struct replicate_counts *counts = replicate_counts(rig.replicate, RIG_CLIENT);
         cr_assert_eq(counts->bad_acks, 0);
-        if (vain) cr_assert_eq(counts->full, 180);
-        if (!vain) cr_assert_leq(counts->full, 80);
+        if (rows[i].useful) {
+            cr_assert_leq(counts->full, 80);
+            cr_assert_eq(counts->slowed, 0);
+        } else {
+            cr_assert_eq(counts->full, counts->snapshots);
+            cr_assert_leq(counts->full, 180 + 200, "a second apart in the end");
+            cr_assert_geq(counts->full, 180 + 50);
+        }
         rig_close();
     }
+}
+
+/* A round trip of 5 s while the ring reaches back 2.1 s, which later becomes one of 0.1 s. */
+Test(replicate_hostile, a_line_longer_than_the_ring_lives_on_rare_full_snapshots)
+{
+    enum { LATE = 5 * SECOND, AT_LAST = 3 };
+    static uint16_t said[300 * SECOND + LATE];
+    rig_open(&rig_schema, 1000000, 1150);
+    crowd(20);
+    rig.mute = true;
+    uint64_t sent_late = 0;
+    for (uint32_t n = 0; n < 300 * SECOND; n++) {
+        if (rig_send()) {
+            cr_assert_eq(rig.header.baseline, 0);
+            said[n + LATE] = rig.header.id;
+            sent_late += n >= 200 * SECOND;
+        }
+        if (said[n] != 0) {
+            replicate_ack(rig.replicate, RIG_CLIENT, said[n], 0, rig.frame.tick);
+        }
+        cr_assert_not(replicate_in_vain(rig.replicate, RIG_CLIENT), "after %u", n);
+    }
+    cr_assert_geq(sent_late, 95);
+    cr_assert_leq(sent_late, 105, "one a second");
+    uint32_t before = (uint32_t)replicate_counts(rig.replicate, RIG_CLIENT)->full;
+    uint16_t fresh[2 * SECOND + AT_LAST] = {0};
+    for (uint32_t n = 0; n < 2 * SECOND; n++) {
+        if (rig_send()) fresh[n + AT_LAST] = rig.header.id;
+        if (fresh[n] != 0) {
+            replicate_ack(rig.replicate, RIG_CLIENT, fresh[n], 0, rig.frame.tick);
+        }
+    }
+    cr_assert_neq(rig.header.baseline, 0);
+    cr_assert_leq(replicate_counts(rig.replicate, RIG_CLIENT)->full - before, 2);
+    rig_close();
+}
+
+Test(replicate_hostile, acknowledging_the_same_over_and_over_is_no_sign_of_life)
+{
+    rig_open(&rig_schema, 1000000, 1150);
+    crowd(20);
+    rig.mute = true;
+    for (uint32_t n = 0; n < 200 * SECOND && !replicate_in_vain(rig.replicate, RIG_CLIENT); n++) {
+        rig_send();
+        replicate_ack(rig.replicate, RIG_CLIENT, 1, 0, rig.frame.tick);
+    }
+    cr_assert(replicate_in_vain(rig.replicate, RIG_CLIENT));
+    rig_close();
 }
 
 Test(replicate_hostile, acknowledgements_of_what_was_never_sent_help_nobody)
