@@ -22,7 +22,7 @@ struct interest *interest_create(struct arb_arena *arena, const struct interest_
 {
     ARB_ASSERT(config->cell_m > 0.0F);
     ARB_ASSERT(config->enter_m > 0.0F && config->enter_m <= config->retain_m);
-    ARB_ASSERT(config->entity_capacity > 0);
+    ARB_ASSERT(config->entity_capacity > 0 && config->entity_capacity <= UINT16_MAX);
     struct interest *interest = arb_arena_take(arena, sizeof *interest);
     interest->config = *config;
     for (uint32_t kind = 0; kind < config->schema->kind_count; kind++) {
@@ -36,6 +36,7 @@ struct interest *interest_create(struct arb_arena *arena, const struct interest_
     interest_grid_create(&interest->grid, arena, config);
     uint32_t entities = config->entity_capacity;
     interest->orders = arb_arena_take_array(arena, entities, sizeof *interest->orders);
+    interest->places = arb_arena_take_array(arena, UINT16_MAX + 1, sizeof *interest->places);
     interest->found = arb_arena_take_array(arena, words_of(entities), sizeof *interest->found);
     interest->viewers =
         arb_arena_take_array(arena, config->viewer_capacity, sizeof *interest->viewers);
@@ -60,7 +61,11 @@ static void take_orders(struct interest *interest, const struct arb_frame *frame
         interest->orders[i] = order;
     }
     interest->order_count = frame->entity_count;
-    if (!same) interest->version++;
+    if (same) return;
+    interest->version++;
+    for (uint32_t i = 0; i < frame->entity_count; i++) {
+        interest->places[frame->entities[i].key.id] = (uint16_t)i;
+    }
 }
 
 void interest_build(struct interest *interest, const struct arb_frame *frame)
@@ -199,30 +204,11 @@ static uint32_t search(const struct interest *interest, const uint64_t *seen, do
     return candidates;
 }
 
-/* Index of the first entity of the frame at or after `from` whose key is not below `order`. */
-static uint32_t lower_bound(const struct interest *interest, uint32_t from, uint32_t order)
+/* Adds the key's place to the set when the frame has it. */
+static void add_key(const struct interest *interest, uint64_t *set, uint32_t order)
 {
-    uint32_t low = from;
-    uint32_t high = interest->order_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (interest->orders[middle] < order) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-/* Adds the key's place to the set when the frame has it; returns where to look for the next, higher
- * key. */
-static uint32_t add_key(const struct interest *interest, uint64_t *set, uint32_t from,
-                        uint32_t order)
-{
-    uint32_t at = lower_bound(interest, from, order);
+    uint32_t at = interest->places[arb_key_of_order(order).id];
     if (at < interest->order_count && interest->orders[at] == order) add_bit(set, at);
-    return at;
 }
 
 /* The set of places that this viewer saw, in terms of the newest frame. */
@@ -231,9 +217,8 @@ static const uint64_t *seen_places(const struct interest *interest, struct inter
 {
     if (viewer->version == interest->version) return viewer->seen;
     memset(viewer->seen, 0, words * sizeof *viewer->seen);
-    uint32_t from = 0;
     for (uint32_t i = 0; i < viewer->count; i++) {
-        from = add_key(interest, viewer->seen, from, viewer->keys[i]);
+        add_key(interest, viewer->seen, viewer->keys[i]);
     }
     return viewer->seen;
 }
@@ -265,11 +250,10 @@ const uint32_t *interest_update(struct interest *interest, uint32_t viewer_index
     const uint64_t *seen = seen_places(interest, viewer, words);
     memset(interest->found, 0, words * sizeof *interest->found);
     interest->candidates += search(interest, seen, (double)centre.x, (double)centre.y);
-    uint32_t from = 0;
     for (uint32_t i = 0; i < always_count; i++) {
         uint32_t order = arb_key_order(always[i]);
         ARB_ASSERT(i == 0 || arb_key_order(always[i - 1]) < order);
-        from = add_key(interest, interest->found, from, order);
+        add_key(interest, interest->found, order);
     }
     list_found(interest, viewer, words);
     /* What was found is what was seen the next time. */

@@ -70,6 +70,7 @@ struct interest {
     const struct arb_frame *frame;
     uint32_t *orders; /* arb_key_order of its entities */
     uint32_t order_count;
+    uint16_t *places; /* [65,536] by id: where it is, or was in an earlier frame */
     uint32_t version; /* +1 when an entity came or went; from 1 */
     uint64_t *found;  /* bit per place, of the update under way */
     struct interest_viewer *viewers;

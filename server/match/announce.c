@@ -1,5 +1,5 @@
 /* Reliable messages of stage 9: the welcome of a new session, then the events of this tick in the
- * order in which they happened, then the counts. */
+ * order in which they happened, then scores and counts, of each receiver in its turn. */
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
@@ -84,26 +84,85 @@ size_t announce_welcome(const struct match *match, uint16_t slot, uint32_t tick)
                               match->scratch_bytes);
 }
 
+/* ---- scores ---- */
+
+static void look_at_scores(struct match *match)
+{
+    const struct world *world = &match->world;
+    scores_begin(&match->scores);
+    for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
+        const struct world_player *player = &world->players[slot];
+        if (player->presence == WORLD_ABSENT) continue;
+        struct arb_event_score line = {slot, player->score, player->kills, player->deaths,
+                                       player->deaths_by_nobody};
+        scores_set(&match->scores, player->player_id, &line);
+    }
+}
+
+static void put_scores(struct match *match, uint16_t slot)
+{
+    struct match_seat *seat = &match->seats[slot];
+    if (!seat->seated || !seat->has_session) return;
+    uint32_t tick = (uint32_t)(match->world.head->tick - 1);
+    uint32_t count = scores_since(&match->scores, seat->scores_told, tick);
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size;
+        const uint8_t *bytes = scores_message(&match->scores, i, &size);
+        put(match, slot, bytes, size);
+    }
+    seat->scores_told = match->scores.newest;
+}
+
+/* ---- events ---- */
+
+static void put_news(struct match *match, struct news *news, uint16_t slot, uint64_t told)
+{
+    while (told < news->newest) {
+        const uint8_t *bytes;
+        size_t size;
+        told = news_message(news, told, &bytes, &size);
+        put(match, slot, bytes, size);
+    }
+}
+
+/* All that this session was not told of yet. One that is being welcomed is told what it led to. */
+static void catch_up(struct match *match, uint16_t slot)
+{
+    struct match_seat *seat = &match->seats[slot];
+    if (!seat->seated || !seat->has_session || seat->needs_welcome) return;
+    put_news(match, &match->news, slot, seat->news_told);
+    seat->news_told = match->news.newest;
+}
+
+static void catch_up_all(struct match *match)
+{
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        catch_up(match, slot);
+    }
+    news_all_told(&match->news);
+}
+
 /* What earlier events said, as it stands at the end of this tick: so a new session skips this
- * tick's announcements to everyone. */
+ * tick's announcements to everyone. The same for all who come in this tick. */
+static void list_standing(struct match *match)
+{
+    const struct world *world = &match->world;
+    news_all_told(&match->standing);
+    for (uint16_t other = 0; other < world->head->player_capacity; other++) {
+        if (world->players[other].presence == WORLD_ABSENT) continue;
+        struct arb_event event = player_event(match, other);
+        event.tick = (uint32_t)(world->head->tick - 1);
+        news_add(&match->standing, &event);
+    }
+}
+
 static void put_standing(struct match *match, uint16_t slot)
 {
     const struct world *world = &match->world;
-    uint32_t tick = (uint32_t)(world->head->tick - 1);
-    for (uint16_t other = 0; other < world->head->player_capacity; other++) {
-        const struct world_player *player = &world->players[other];
-        if (player->presence == WORLD_ABSENT) {
-            continue;
-        }
-        struct arb_event event = player_event(match, other);
-        event.tick = tick;
-        put_event(match, slot, &event);
-        struct arb_event score = {.kind = ARB_EVENT_SCORE, .tick = tick};
-        score.score = (struct arb_event_score){other, player->score, player->kills, player->deaths,
-                                               player->deaths_by_nobody};
-        put_event(match, slot, &score);
-    }
-    struct arb_event phase = {.kind = ARB_EVENT_PHASE, .tick = tick};
+    put_news(match, &match->standing, slot, match->standing.told_to_all);
+    match->seats[slot].scores_told = 0;
+    put_scores(match, slot);
+    struct arb_event phase = {.kind = ARB_EVENT_PHASE, .tick = (uint32_t)(world->head->tick - 1)};
     phase.phase = (struct arb_event_phase){world->head->phase, world->head->round,
                                            (uint32_t)world->head->phase_end_tick};
     put_event(match, slot, &phase);
@@ -134,24 +193,76 @@ static void put_where_shown(struct match *match, const struct rules_event *event
     }
 }
 
-static void put_tick_event(struct match *match, const struct rules_event *event)
+static void welcome_new(struct match *match)
 {
-    if (rules_event_is_about_some(event)) {
-        put_where_shown(match, event);
-        return;
+    bool is_listed = false;
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        if (!match->seats[slot].seated || !match->seats[slot].needs_welcome) continue;
+        if (!is_listed) list_standing(match);
+        is_listed = true;
+        uint32_t tick = (uint32_t)match->world.head->tick;
+        put(match, slot, match->scratch, announce_welcome(match, slot, tick));
+        memset(match->tokens[match->seats[slot].session.index], 0, ARB_TOKEN_BYTES);
+        put_standing(match, slot);
     }
-    if (event->to == ARB_NO_SLOT) {
-        for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
-            if (!match->seats[slot].needs_welcome) {
-                put_event(match, slot, &event->event);
+}
+
+static bool is_turn(const struct match *match, uint16_t slot)
+{
+    return news_is_turn(match->present, (uint32_t)match->config.tick_rate, match->world.head->tick,
+                        slot);
+}
+
+/* Whoever is told of all lines in this tick needs no word of its own one. */
+static bool is_told_anyway(const struct match *match, const struct rules_event *event)
+{
+    return event->event.kind == ARB_EVENT_SCORE &&
+           (match->seats[event->to].needs_welcome || is_turn(match, event->to));
+}
+
+/* Whoever had a part in a death or sees it is told at once. */
+static void hurry(struct match *match, const struct arb_event_death *death)
+{
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        if (slot == death->victim_slot || slot == death->killer_slot ||
+            replicate_shows(match->replicate, slot, death->victim)) {
+            catch_up(match, slot);
+        }
+    }
+}
+
+/* Before a phase ends everybody has the final scores, behind the players that they are of. */
+static void put_to_all(struct match *match, const struct arb_event *event)
+{
+    bool at_once = news_cannot_wait(event);
+    if (at_once || news_is_full(&match->news)) catch_up_all(match);
+    for (uint16_t slot = 0; at_once && slot < match->world.head->player_capacity; slot++) {
+        if (!match->seats[slot].needs_welcome) put_scores(match, slot);
+    }
+    news_add(&match->news, event);
+    if (at_once) catch_up_all(match);
+    if (event->kind == ARB_EVENT_DEATH) hurry(match, &event->death);
+}
+
+/* True: the match was decided in this tick. */
+static bool put_tick_events(struct match *match)
+{
+    bool decided = false;
+    for (uint32_t i = 0; i < match->events.count; i++) {
+        const struct rules_event *event = &match->events.list[i];
+        decided |= event->event.kind == ARB_EVENT_RESULT;
+        if (rules_event_is_about_some(event)) {
+            put_where_shown(match, event);
+        } else if (event->to == ARB_NO_SLOT) {
+            put_to_all(match, &event->event);
+        } else if (!is_told_anyway(match, event)) {
+            put_event(match, event->to, &event->event);
+            if (event->also != ARB_NO_SLOT && event->also != event->to) {
+                put_event(match, event->also, &event->event);
             }
         }
-        return;
     }
-    put_event(match, event->to, &event->event);
-    if (event->also != ARB_NO_SLOT && event->also != event->to) {
-        put_event(match, event->also, &event->event);
-    }
+    return decided;
 }
 
 /* Once a second, spread over the players; and once more, final, in the tick that decided the match.
@@ -191,23 +302,18 @@ static void put_late(struct match *match)
 
 void announce(struct match *match)
 {
-    uint16_t capacity = match->world.head->player_capacity;
-    for (uint16_t slot = 0; slot < capacity; slot++) {
-        if (match->seats[slot].seated && match->seats[slot].needs_welcome) {
-            uint32_t tick = (uint32_t)match->world.head->tick;
-            put(match, slot, match->scratch, announce_welcome(match, slot, tick));
-            memset(match->tokens[match->seats[slot].session.index], 0, ARB_TOKEN_BYTES);
-            put_standing(match, slot);
-        }
-    }
+    look_at_scores(match);
+    welcome_new(match);
     put_late(match);
-    bool decided_now = false;
-    for (uint32_t i = 0; i < match->events.count; i++) {
-        put_tick_event(match, &match->events.list[i]);
-        decided_now |= match->events.list[i].event.kind == ARB_EVENT_RESULT;
-    }
-    for (uint16_t slot = 0; slot < capacity; slot++) {
-        match->seats[slot].needs_welcome = false;
+    bool decided_now = put_tick_events(match);
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        struct match_seat *seat = &match->seats[slot];
+        if (seat->needs_welcome) seat->news_told = match->news.newest;
+        seat->needs_welcome = false;
+        if (is_turn(match, slot)) {
+            catch_up(match, slot);
+            put_scores(match, slot);
+        }
         put_counts(match, slot, decided_now);
     }
 }

@@ -118,6 +118,9 @@ static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t
     uint32_t commands = match->record_capacity.commands;
     match->joined = arb_arena_take_array(arena, commands, sizeof match->joined[0]);
     match->left = arb_arena_take_array(arena, commands, sizeof match->left[0]);
+    scores_create(&match->scores, arena, players);
+    news_create(&match->news, arena, match_news_capacity(players));
+    news_create(&match->standing, arena, players);
     match->events.capacity = rules_events_capacity(players);
     match->events.list =
         arb_arena_take_array(arena, match->events.capacity, sizeof match->events.list[0]);

@@ -6,7 +6,9 @@
 #include "server/interest/interest_sight.h"
 #include "server/match/match.h"
 #include "server/match/match_record.h"
+#include "server/match/news.h"
 #include "server/match/observe.h"
+#include "server/match/scores.h"
 #include "server/match/spectators_internal.h"
 #include "server/replicate/replicate.h"
 #include "shared/view/arb_held.h"
@@ -75,6 +77,8 @@ struct match_seat {
     struct port_session session;
     struct input_buffer buffer;
     struct arb_counts counts;
+    uint64_t news_told;   /* of match->news */
+    uint32_t scores_told; /* stamp of match->scores */
     struct view_track views;
     struct match_view_counts view_counts;
     struct match_record_input taken;   /* the newest real input, as `carried` */
@@ -105,7 +109,10 @@ struct match {
     struct rules_events events;
     struct rules_flights flights; /* of this tick */
 
-    struct match_seat *seats;                     /* [players] */
+    struct scores scores;
+    struct news news;
+    struct news standing;     /* of a tick in which somebody comes: who is there */
+    struct match_seat *seats; /* [players] */
     uint16_t slot_of_session[MATCH_SESSIONS_MAX]; /* by session index; checked against the seat */
     /* By session index, from its JOIN to its welcome: the only place that has the secrets. */
     uint8_t tokens[MATCH_SESSIONS_MAX][ARB_TOKEN_BYTES];
@@ -232,6 +239,12 @@ void life_commands(struct match *match);    /* stage 3: joins and leaves of this
 void life_begin_rules(struct match *match); /* stage 7, first: phases that end, players that left */
 void life_end_rules(
     struct match *match); /* stage 7, last: players that joined, rounds that are over */
+
+/* Events to everybody that wait for turns; when more come, all are told at once. */
+static inline uint32_t match_news_capacity(uint32_t players)
+{
+    return 1024 + 8 * players;
+}
 
 /* announce.c: reliable messages of stage 9 */
 void announce(struct match *match);

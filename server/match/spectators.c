@@ -201,41 +201,129 @@ void spectators_put_now(struct match *match, const uint8_t *bytes, size_t size)
     }
 }
 
-/* Encoded once for all who are there already. */
-static void tell_events(struct match *match, arb_tick shown)
+static void put_scores(struct match *match, struct spectator *spectator, uint32_t tick)
 {
     struct spectators *spectators = match->spectators;
-    const struct arb_event *event;
-    while ((event = spectators_next_event(spectators, shown)) != NULL) {
-        uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
-        size_t size = 0;
-        for (uint32_t i = 0, left = spectators->count; left > 0; i++) {
-            const struct spectator *spectator = &spectators->list[i];
-            if (!spectator->seated) continue;
-            left--;
-            if (spectator->needs_welcome) continue;
-            if (size == 0) size = arb_event_encode(event, bytes, sizeof bytes);
-            put(match, spectator, bytes, size);
+    uint32_t count = scores_since(&spectators->scores, spectator->scores_told, tick);
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size;
+        const uint8_t *bytes = scores_message(&spectators->scores, i, &size);
+        put(match, spectator, bytes, size);
+    }
+    spectator->scores_told = spectators->scores.newest;
+}
+
+static void put_news(struct match *match, const struct spectator *spectator, struct news *news,
+                     uint64_t told)
+{
+    while (told < news->newest) {
+        const uint8_t *bytes;
+        size_t size;
+        told = news_message(news, told, &bytes, &size);
+        put(match, spectator, bytes, size);
+    }
+}
+
+static void catch_up(struct match *match, struct spectator *spectator)
+{
+    if (!spectator->seated || spectator->needs_welcome) return;
+    struct spectators *spectators = match->spectators;
+    put_news(match, spectator, &spectators->news, spectator->news_told);
+    spectator->news_told = spectators->news.newest;
+}
+
+static void catch_up_all(struct match *match)
+{
+    struct spectators *spectators = match->spectators;
+    for (uint32_t i = 0; i < spectators->capacity; i++) {
+        catch_up(match, &spectators->list[i]);
+    }
+    news_all_told(&spectators->news);
+}
+
+/* Those who see a death are told at once. */
+static void hurry(struct match *match, struct arb_key victim)
+{
+    struct spectators *spectators = match->spectators;
+    for (uint32_t i = 0; i < spectators->capacity && spectators->count > 0; i++) {
+        uint16_t client = (uint16_t)(spectators->first_client + i);
+        if (replicate_shows(spectators->replicate, client, victim)) {
+            catch_up(match, &spectators->list[i]);
         }
     }
 }
 
-/* What the delivered events added up to, as of the tick that is shown. */
-static void put_standing(struct match *match, const struct spectator *spectator, uint32_t tick)
+static void tell_scores(struct match *match, struct spectator *spectator, arb_tick shown)
 {
-    const struct spectators *spectators = match->spectators;
-    struct arb_event event = {.tick = tick};
+    if (spectator->seated && !spectator->needs_welcome) {
+        put_scores(match, spectator, (uint32_t)shown);
+    }
+}
+
+static void put_to_all(struct match *match, const struct arb_event *event)
+{
+    uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+    size_t size = arb_event_encode(event, bytes, sizeof bytes);
+    struct spectators *spectators = match->spectators;
+    for (uint32_t i = 0; i < spectators->capacity && spectators->count > 0; i++) {
+        struct spectator *spectator = &spectators->list[i];
+        if (spectator->seated && !spectator->needs_welcome) put(match, spectator, bytes, size);
+    }
+}
+
+static void tell_event(struct match *match, const struct arb_event *event, arb_tick shown)
+{
+    struct spectators *spectators = match->spectators;
+    /* Players only get it when they see it: it cannot wait either. */
+    if (event->kind == ARB_EVENT_IMPACT) {
+        put_to_all(match, event);
+        return;
+    }
+    bool at_once = news_cannot_wait(event);
+    if (at_once || news_is_full(&spectators->news)) catch_up_all(match);
+    for (uint32_t i = 0; at_once && i < spectators->capacity; i++) {
+        tell_scores(match, &spectators->list[i], shown);
+    }
+    news_add(&spectators->news, event);
+    if (at_once) catch_up_all(match);
+    if (event->kind == ARB_EVENT_DEATH) hurry(match, event->death.victim);
+}
+
+static void tell_events(struct match *match, arb_tick shown)
+{
+    struct spectators *spectators = match->spectators;
+    const struct arb_event *event;
+    scores_begin(&spectators->scores);
+    while ((event = spectators_next_event(spectators, shown)) != NULL) {
+        if (event->kind != ARB_EVENT_SCORE) tell_event(match, event, shown); /* is added up */
+    }
+    uint32_t rate = (uint32_t)match->config.tick_rate;
+    for (uint32_t i = 0; i < spectators->capacity && spectators->count > 0; i++) {
+        if (!news_is_turn(match->present, rate, shown, i)) continue;
+        catch_up(match, &spectators->list[i]);
+        tell_scores(match, &spectators->list[i], shown);
+    }
+}
+
+/* What the delivered events added up to, as of the tick that is shown. */
+static void list_standing(struct spectators *spectators, uint32_t tick)
+{
+    struct arb_event event = {.kind = ARB_EVENT_PLAYER, .tick = tick};
+    news_all_told(&spectators->standing);
     for (uint16_t slot = 0; slot < spectators->players; slot++) {
         const struct spectator_line *line = &spectators->lines[slot];
         if (!line->known) continue;
-        event.kind = ARB_EVENT_PLAYER;
         event.player = line->player;
-        put_event(match, spectator, &event);
-        event.kind = ARB_EVENT_SCORE;
-        event.score = line->score;
-        put_event(match, spectator, &event);
+        news_add(&spectators->standing, &event);
     }
-    event.kind = ARB_EVENT_PHASE;
+}
+
+static void put_standing(struct match *match, struct spectator *spectator, uint32_t tick)
+{
+    struct spectators *spectators = match->spectators;
+    struct arb_event event = {.kind = ARB_EVENT_PHASE, .tick = tick};
+    put_news(match, spectator, &spectators->standing, spectators->standing.told_to_all);
+    put_scores(match, spectator, tick);
     event.phase = spectators->phase;
     put_event(match, spectator, &event);
     if (!spectators->has_result) return;
@@ -247,13 +335,17 @@ static void put_standing(struct match *match, const struct spectator *spectator,
 static void welcome(struct match *match)
 {
     struct spectators *spectators = match->spectators;
+    bool is_listed = false;
     /* Wraps in a match that is younger than the delay, as the time that pings are told does. */
     uint32_t next = (uint32_t)(match->world.head->tick - spectators->delay);
     for (uint32_t i = 0; i < spectators->capacity; i++) {
         struct spectator *spectator = &spectators->list[i];
         if (!spectator->seated || !spectator->needs_welcome) continue;
+        if (!is_listed) list_standing(spectators, next - 1);
+        is_listed = true;
         put(match, spectator, match->scratch, announce_welcome(match, ARB_NO_SLOT, next));
         put_standing(match, spectator, next - 1);
+        spectator->news_told = spectators->news.newest;
         spectator->needs_welcome = false;
     }
 }

@@ -11,7 +11,9 @@
 
 #include "server/interest/interest.h"
 #include "server/match/match_config.h"
+#include "server/match/news.h"
 #include "server/match/port.h"
+#include "server/match/scores.h"
 #include "server/replicate/replicate.h"
 
 struct match;
@@ -20,8 +22,10 @@ struct spectator {
     bool seated;
     bool needs_welcome;
     bool has_wish;
-    uint16_t number; /* of the newest wish */
-    uint16_t follow; /* slot; ARB_NO_SLOT: free camera */
+    uint16_t number;      /* of the newest wish */
+    uint64_t news_told;   /* of spectators->news */
+    uint32_t scores_told; /* stamp of spectators->scores */
+    uint16_t follow;      /* slot; ARB_NO_SLOT: free camera */
     struct port_session session;
     struct arb_vec2 camera; /* m, of the free camera */
     struct arb_vec2 eye;    /* m, where it looked last */
@@ -50,7 +54,6 @@ struct spectator_scene {
 struct spectator_line {
     bool known;
     struct arb_event_player player;
-    struct arb_event_score score;
 };
 
 struct spectator_event {
@@ -87,6 +90,9 @@ struct spectators {
     uint32_t event_capacity, event_reserve, event_first, event_count;
     uint64_t events_dropped;
     struct spectator_line *lines; /* [players] */
+    struct scores scores;         /* as of what is shown, as the next */
+    struct news news;
+    struct news standing; /* when somebody comes: who is there */
     struct arb_event_phase phase;
     struct arb_event_result result;
     bool has_result;

@@ -38,6 +38,9 @@ void spectators_past_create(struct spectators *spectators, struct arb_arena *are
     create_scenes(spectators, arena, entities, points);
     spectators->eyes = arb_arena_take_array(arena, players, sizeof *spectators->eyes);
     spectators->has_eye = arb_arena_take_array(arena, players, sizeof *spectators->has_eye);
+    scores_create(&spectators->scores, arena, (uint16_t)players);
+    news_create(&spectators->news, arena, match_news_capacity(players));
+    news_create(&spectators->standing, arena, players);
     spectators->lines = arb_arena_take_array(arena, players, sizeof *spectators->lines);
     uint64_t rate = (uint64_t)match->config.tick_rate;
     uint64_t waiting = spectators->delay * players * EVENTS_PER_S / rate;
@@ -100,18 +103,36 @@ static void keep_event(struct spectators *spectators, const struct arb_event *ev
     spectators->events[place] = (struct spectator_event){tick, *event};
 }
 
+/* Lines that changed in this tick, behind the players that they are of. */
+static void keep_scores(struct match *match, arb_tick tick)
+{
+    const struct scores *scores = &match->scores;
+    if (!scores->is_open) return;
+    struct arb_event event = {.kind = ARB_EVENT_SCORE, .tick = (uint32_t)tick};
+    for (uint16_t slot = 0; slot < scores->players; slot++) {
+        if (scores->changed[slot] != scores->newest) continue;
+        event.score = scores->lines[slot];
+        keep_event(match->spectators, &event, tick);
+    }
+}
+
 void spectators_keep(struct match *match)
 {
     struct spectators *spectators = match->spectators;
     const struct arb_frame *frame = rewind_newest(match->rewind);
     bool wanted = spectators->delay > 0 || spectators->count > 0;
     if (wanted && frame->tick % spectators->interval == 0) keep_scene(match, frame);
+    bool kept = false;
     for (uint32_t i = 0; i < match->events.count; i++) {
         const struct rules_event *event = &match->events.list[i];
-        if (event->to == ARB_NO_SLOT || rules_event_is_about_some(event)) {
-            keep_event(spectators, &event->event, frame->tick);
+        if (event->to != ARB_NO_SLOT && !rules_event_is_about_some(event)) continue;
+        if (news_cannot_wait(&event->event) && !kept) {
+            keep_scores(match, frame->tick);
+            kept = true;
         }
+        keep_event(spectators, &event->event, frame->tick);
     }
+    if (!kept) keep_scores(match, frame->tick);
 }
 
 /* ---- showing ---- */
@@ -142,13 +163,15 @@ static void add_up(struct spectators *spectators, const struct arb_event *event)
     case ARB_EVENT_PLAYER:
         line = &spectators->lines[event->player.slot];
         if (!line->known || line->player.player_id != event->player.player_id) {
-            line->score = (struct arb_event_score){.slot = event->player.slot};
+            struct arb_event_score zeros = {.slot = event->player.slot};
+            scores_set(&spectators->scores, event->player.player_id, &zeros);
         }
         line->known = true;
         line->player = event->player;
         break;
     case ARB_EVENT_SCORE:
-        spectators->lines[event->score.slot].score = event->score;
+        line = &spectators->lines[event->score.slot];
+        scores_set(&spectators->scores, line->player.player_id, &event->score);
         break;
     case ARB_EVENT_PHASE:
         spectators->phase = event->phase;

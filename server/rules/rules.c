@@ -85,7 +85,7 @@ void rules_emit_score(struct rules_context *context, uint16_t slot)
         .deaths = player->deaths,
         .deaths_by_nobody = player->deaths_by_nobody,
     };
-    rules_emit(context, ARB_NO_SLOT, ARB_NO_SLOT, &event);
+    rules_emit(context, slot, ARB_NO_SLOT, &event);
 }
 
 void rules_bind(struct rules_context *context, uint16_t slot, struct arb_key key)

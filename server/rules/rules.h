@@ -218,7 +218,7 @@ struct rules_flight *rules_flight_begin(struct rules_context *context, uint32_t 
 /* Appends, or counts it as dropped. */
 void rules_landed(struct rules_context *context, const struct rules_landing *landing);
 
-/* Emits SCORE for the player's line. */
+/* Emits SCORE to the player itself; the engine tells everybody of lines that changed. */
 void rules_emit_score(struct rules_context *context, uint16_t slot);
 
 /* Binds and emits REBIND to the player. */

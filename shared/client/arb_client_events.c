@@ -2,6 +2,8 @@
  * and are told with the next sample, in order. */
 #include "shared/client/arbiter_client_internal.h"
 
+#include "shared/base/arb_mem.h"
+
 #include <string.h>
 
 /* ---- what an event changes ---- */
@@ -76,15 +78,32 @@ static void apply(struct arbiter_client *client, const struct arb_event *event, 
 
 /* ---- the queue ---- */
 
+void arb_client_events_make(struct arbiter_client *client, uint32_t capacity)
+{
+    struct arb_client_events *events = &client->events;
+    size_t each = sizeof *events->ring + sizeof *events->ticks + sizeof *events->out;
+    uint8_t *block = arb_mem_alloc(capacity * each + ARB_CLIENT_NEWS * sizeof *events->out);
+    events->capacity = capacity;
+    events->ticks = (arb_tick *)(void *)block;
+    events->ring = (struct arb_event *)(void *)(events->ticks + capacity);
+    events->out = (struct arbiter_event *)(void *)(events->ring + capacity);
+}
+
+void arb_client_events_free(struct arbiter_client *client)
+{
+    arb_mem_free(client->events.ticks);
+    memset(&client->events, 0, sizeof client->events);
+}
+
 static struct arb_event *queued(struct arb_client_events *events, uint32_t index)
 {
-    return &events->ring[(events->first + index) % ARB_CLIENT_EVENTS];
+    return &events->ring[(events->first + index) % events->capacity];
 }
 
 static void apply_next(struct arbiter_client *client)
 {
     struct arb_client_events *events = &client->events;
-    uint32_t place = (events->first + events->due) % ARB_CLIENT_EVENTS;
+    uint32_t place = (events->first + events->due) % events->capacity;
     apply(client, &events->ring[place], events->ticks[place]);
     events->due++;
 }
@@ -96,7 +115,7 @@ static void drop_oldest(struct arbiter_client *client)
     if (events->due == 0) {
         apply_next(client);
     }
-    events->first = (events->first + 1) % ARB_CLIENT_EVENTS;
+    events->first = (events->first + 1) % events->capacity;
     events->due--;
     events->count--;
     client->statistics.events_lost++;
@@ -115,28 +134,65 @@ static void decide(struct arbiter_client *client, arb_tick tick)
     }
 }
 
-void arb_client_event(struct arbiter_client *client, const uint8_t *bytes, size_t size)
+static arb_tick add_event(struct arbiter_client *client, const struct arb_event *event)
 {
     struct arb_client_events *events = &client->events;
+    if (events->count == events->capacity) {
+        drop_oldest(client);
+    }
+    /* Ordered: a tick before the newest one is a server's mistake that does no harm here. */
+    arb_tick tick = arb_widen32(event->tick, events->newest);
+    events->newest = tick > events->newest ? tick : events->newest;
+    events->ticks[(events->first + events->count) % events->capacity] = tick;
+    *queued(events, events->count) = *event;
+    events->count++;
+    return tick;
+}
+
+static void take_event(struct arbiter_client *client, const struct arb_event *event)
+{
+    arb_tick tick = add_event(client, event);
+    if (event->kind == ARB_EVENT_RESULT) {
+        decide(client, tick);
+    } else if (event->kind == ARB_EVENT_IMPACT) {
+        arb_client_projectiles_impact(client, event->impact.shooter_slot, event->impact.action,
+                                      event->impact.pellet, event->impact.moment, tick);
+    }
+}
+
+void arb_client_event(struct arbiter_client *client, const uint8_t *bytes, size_t size)
+{
     struct arb_event event;
     if (arb_event_decode(bytes, size, &event) != ARB_DECODE_OK) {
         arb_client_bad(client);
         return;
     }
-    if (events->count == ARB_CLIENT_EVENTS) {
-        drop_oldest(client);
+    take_event(client, &event);
+}
+
+void arb_client_event_list(struct arbiter_client *client, const uint8_t *bytes, size_t size)
+{
+    struct arb_events events;
+    if (arb_events_decode(bytes, size, &events) != ARB_DECODE_OK) {
+        arb_client_bad(client);
+        return;
     }
-    /* Ordered: a tick before the newest one is a server's mistake that does no harm here. */
-    arb_tick tick = arb_widen32(event.tick, events->newest);
-    events->newest = tick > events->newest ? tick : events->newest;
-    events->ticks[(events->first + events->count) % ARB_CLIENT_EVENTS] = tick;
-    *queued(events, events->count) = event;
-    events->count++;
-    if (event.kind == ARB_EVENT_RESULT) {
-        decide(client, tick);
-    } else if (event.kind == ARB_EVENT_IMPACT) {
-        arb_client_projectiles_impact(client, event.impact.shooter_slot, event.impact.action,
-                                      event.impact.pellet, event.impact.moment, tick);
+    for (uint32_t i = 0; i < events.count; i++) {
+        take_event(client, &events.list[i]);
+    }
+}
+
+void arb_client_scores(struct arbiter_client *client, const uint8_t *bytes, size_t size)
+{
+    struct arb_scores scores;
+    if (arb_scores_decode(bytes, size, &scores) != ARB_DECODE_OK) {
+        arb_client_bad(client);
+        return;
+    }
+    struct arb_event event = {.tick = scores.tick, .kind = ARB_EVENT_SCORE};
+    for (uint32_t i = 0; i < scores.count; i++) {
+        event.score = scores.lines[i];
+        add_event(client, &event);
     }
 }
 
@@ -145,7 +201,7 @@ void arb_client_events_due(struct arbiter_client *client, bool all)
     struct arb_client_events *events = &client->events;
     const struct arb_slew *view = &client->clocks.view;
     while (events->due < events->count) {
-        arb_tick tick = events->ticks[(events->first + events->due) % ARB_CLIENT_EVENTS];
+        arb_tick tick = events->ticks[(events->first + events->due) % events->capacity];
         bool reached = view->running && (arb_fine)tick * ARB_FINE_TICK <= view->at;
         if (!all && !reached) {
             return;
@@ -207,15 +263,17 @@ static struct arbiter_event told(const struct arb_event *event, arb_tick tick)
 uint32_t arb_client_events_take(struct arbiter_client *client)
 {
     struct arb_client_events *events = &client->events;
+    struct arbiter_event *out = events->capacity > 0 ? events->out : events->alone;
     uint32_t taken = events->due;
     for (uint32_t i = 0; i < taken; i++) {
-        uint32_t place = (events->first + i) % ARB_CLIENT_EVENTS;
-        events->out[i] = told(&events->ring[place], events->ticks[place]);
+        uint32_t place = (events->first + i) % events->capacity;
+        out[i] = told(&events->ring[place], events->ticks[place]);
     }
-    events->first = (events->first + taken) % ARB_CLIENT_EVENTS;
+    if (taken > 0) events->first = (events->first + taken) % events->capacity;
     events->count -= taken;
     events->due = 0;
-    memcpy(events->out + taken, events->news, events->news_count * sizeof events->news[0]);
+    events->told = out;
+    memcpy(out + taken, events->news, events->news_count * sizeof events->news[0]);
     taken += events->news_count;
     events->news_count = 0;
     return taken;

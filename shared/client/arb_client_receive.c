@@ -207,6 +207,9 @@ void arb_client_make_room(struct arbiter_client *client)
     client->room = arb_mem_alloc(lay_out(client, NULL));
     lay_out(client, client->room);
     struct arb_client_board *board = &client->board;
+    uint32_t players = client->match.welcome.player_capacity;
+    arb_client_events_make(client, client->light ? (uint32_t)ARB_CLIENT_EVENTS_LIGHT
+                                                 : ARB_CLIENT_EVENTS + 2 * players);
     board->capacity = client->match.welcome.player_capacity;
     board->players =
         arb_mem_alloc(board->capacity * (2 * sizeof *board->players + sizeof *board->known));
@@ -324,6 +327,18 @@ void arb_client_message(struct arbiter_client *client, const uint8_t *bytes, siz
     case ARB_MESSAGE_EVENT:
         if (known) {
             arb_client_event(client, bytes, size);
+            return;
+        }
+        break;
+    case ARB_MESSAGE_EVENTS:
+        if (known) {
+            arb_client_event_list(client, bytes, size);
+            return;
+        }
+        break;
+    case ARB_MESSAGE_SCORES:
+        if (known) {
+            arb_client_scores(client, bytes, size);
             return;
         }
         break;

@@ -493,8 +493,8 @@ void arbiter_client_sample(struct arbiter_client *client, uint64_t now_ns,
         double left = (double)view->phase_end_tick - view->server_tick;
         view->phase_left_s = left > 0.0 ? left / (double)view->tick_rate : 0.0;
     }
-    view->events = client->events.out;
     view->event_count = arb_client_events_take(client);
+    view->events = client->events.told;
     view->connection = client->connection;
     view->game = game_now(client);
 }

@@ -115,7 +115,7 @@ static void drop_board(struct arbiter_client *client)
 {
     arb_mem_free(client->board.players);
     memset(&client->board, 0, sizeof client->board);
-    memset(&client->events, 0, sizeof client->events);
+    arb_client_events_free(client);
 }
 
 void arbiter_client_destroy(struct arbiter_client *client)

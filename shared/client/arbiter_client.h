@@ -263,8 +263,11 @@ enum arbiter_event_kind {
     ARBITER_EVENT_PLAYER = 1, /* a: slot, b: 1 joined or back, 0 left, 2 connection lost */
     ARBITER_EVENT_REBIND,     /* key: what this client controls now, 0: nothing */
     ARBITER_EVENT_DEATH,      /* key: victim; a: its slot, b: killer's slot, c: cause */
-    ARBITER_EVENT_HIT,    /* key: victim; a: shooter, b: victim's slot, c: damage; x, y: where */
-    ARBITER_EVENT_SCORE,  /* a: slot, b: score, c: kills */
+    ARBITER_EVENT_HIT, /* key: victim; a: shooter, b: victim's slot, c: damage; x, y: where */
+    /* a: slot, b: score, c: kills. The own line at once; others' the newest of each every so many
+     * ticks (each tick with up to 16 players, a second with a thousand), and all before a PHASE or
+     * RESULT. */
+    ARBITER_EVENT_SCORE,
     ARBITER_EVENT_PHASE,  /* a: enum arbiter_match_phase, b: round */
     ARBITER_EVENT_RESULT, /* a: enum arbiter_end, b: winner's slot, c: winning team */
     ARBITER_EVENT_IMPACT, /* a projectile ended at a character; a: shooter's slot, b: action,

@@ -28,10 +28,13 @@
 #include "shared/transport/arb_net.h"
 
 enum {
-    ARB_CLIENT_PINGS = 16,       /* under way at once */
-    ARB_CLIENT_EVENTS = 256,     /* waiting for their tick or for the next sample */
-    ARB_CLIENT_NEWS = 8,         /* of the line, waiting for the next sample */
-    ARB_CLIENT_NO_MEASURE = 127, /* of buffer_ticks: no new input since the last snapshot */
+    ARB_CLIENT_PINGS = 16, /* under way at once */
+    /* Waiting for their tick or for the next sample; and as many more as there are players, twice,
+     * since each may join and have a score in one tick. */
+    ARB_CLIENT_EVENTS = 256,
+    ARB_CLIENT_EVENTS_LIGHT = 32, /* of one that forgets them */
+    ARB_CLIENT_NEWS = 8,          /* of the line, waiting for the next sample */
+    ARB_CLIENT_NO_MEASURE = 127,  /* of buffer_ticks: no new input since the last snapshot */
 };
 
 /* Rules and map: from the welcome to the end of the connection. */
@@ -101,13 +104,16 @@ struct arb_client_spectating {
 };
 
 struct arb_client_events {
-    struct arb_event ring[ARB_CLIENT_EVENTS];
-    arb_tick ticks[ARB_CLIENT_EVENTS];
+    struct arb_event *ring; /* [capacity]; one block with the next two */
+    arb_tick *ticks;
+    struct arbiter_event *out;  /* [capacity + ARB_CLIENT_NEWS] */
+    uint32_t capacity;          /* 0: there is none, since nobody welcomed us yet */
     uint32_t first, due, count; /* ring from first; the first `due` are applied, not yet sampled */
     arb_tick newest;            /* to widen ticks with */
     struct arbiter_event news[ARB_CLIENT_NEWS]; /* of the line; told behind the match's */
     uint32_t news_count;
-    struct arbiter_event out[ARB_CLIENT_EVENTS + ARB_CLIENT_NEWS];
+    struct arbiter_event alone[ARB_CLIENT_NEWS]; /* the same as told without a ring */
+    const struct arbiter_event *told;            /* by arb_client_events_take */
 };
 
 struct arb_client_board {
@@ -200,7 +206,13 @@ void arb_client_make_room(struct arbiter_client *client);
 void arb_client_chunk(struct arbiter_client *client, const uint8_t *bytes, size_t size,
                       uint64_t received_ns);
 
+/* Room for the events of a connection; arb_client_events_free gives it back, with the last. */
+void arb_client_events_make(struct arbiter_client *client, uint32_t capacity);
+void arb_client_events_free(struct arbiter_client *client);
 void arb_client_event(struct arbiter_client *client, const uint8_t *bytes, size_t size);
+/* EVENTS, and SCORES as so many events. */
+void arb_client_event_list(struct arbiter_client *client, const uint8_t *bytes, size_t size);
+void arb_client_scores(struct arbiter_client *client, const uint8_t *bytes, size_t size);
 /* Applies what the drawn time has reached; `all`: whatever is left. */
 void arb_client_events_due(struct arbiter_client *client, bool all);
 /* Takes the applied ones out, as a sample gives them. */

@@ -144,3 +144,74 @@ enum arb_decode arb_event_decode(const uint8_t *bytes, size_t size, struct arb_e
     }
     return arb_message_close(&reader, reason);
 }
+
+/* ---- EVENTS ---- */
+
+static const struct arb_field events_rows[] = {
+    ARB_FIELD(arb_events, tick, U32, 32, 0, U32_MAX,
+              "low 32 bits of the published tick that the first belongs to"),
+    ARB_FIELD(arb_events, count, U16, 8, 1, ARB_EVENTS_MAX, "events that follow"),
+};
+const struct arb_fields arb_events_fields = ARB_FIELDS("EVENTS", events_rows);
+
+enum { COUNT_AT = 8 + 32, COUNT_BITS = 8, KIND_BITS = 8 };
+
+static void write_one(struct arb_bit_writer *writer, const struct arb_event *event, uint32_t before)
+{
+    const struct arb_fields *fields = arb_event_fields(event->kind);
+    ARB_ASSERT(fields != NULL);
+    ARB_ASSERT(event->tick - before <= UINT16_MAX);
+    arb_small_write(writer, &arb_small_id, event->tick - before);
+    arb_bits_write(writer, event->kind, KIND_BITS);
+    arb_fields_write(writer, fields, (const uint8_t *)event + kind_offset());
+}
+
+size_t arb_events_encode(const struct arb_event *list, uint32_t count, uint8_t *bytes,
+                         size_t capacity, uint32_t *used)
+{
+    ARB_ASSERT(count > 0);
+    struct arb_bit_writer writer;
+    struct arb_events head = {.tick = list[0].tick, .count = 1};
+    arb_message_begin(&writer, ARB_MESSAGE_EVENTS, bytes, capacity);
+    arb_fields_write(&writer, &arb_events_fields, &head);
+    uint32_t written = 0;
+    *used = 0;
+    if (writer.full) return 0;
+    while (written < count && written < ARB_EVENTS_MAX) {
+        size_t before = writer.bit;
+        write_one(&writer, &list[written], written > 0 ? list[written - 1].tick : list[0].tick);
+        if (writer.full) {
+            arb_bits_write_undo(&writer, before);
+            break;
+        }
+        written++;
+    }
+    if (written == 0) return 0;
+    arb_bits_rewrite(&writer, COUNT_AT, written, COUNT_BITS);
+    *used = written;
+    return arb_message_end(&writer);
+}
+
+static enum arb_decode read_one(struct arb_bit_reader *reader, uint32_t before,
+                                struct arb_event *event)
+{
+    memset(event, 0, sizeof *event);
+    event->tick = before + arb_small_read(reader, &arb_small_id);
+    event->kind = (uint8_t)arb_bits_read(reader, KIND_BITS);
+    const struct arb_fields *fields = arb_event_fields(event->kind);
+    return fields == NULL ? ARB_DECODE_RANGE
+                          : arb_fields_read(reader, fields, (uint8_t *)event + kind_offset());
+}
+
+enum arb_decode arb_events_decode(const uint8_t *bytes, size_t size, struct arb_events *out)
+{
+    struct arb_bit_reader reader;
+    enum arb_decode reason = arb_message_open(&reader, ARB_MESSAGE_EVENTS, bytes, size);
+    if (reason == ARB_DECODE_OK) {
+        reason = arb_fields_read(&reader, &arb_events_fields, out);
+    }
+    for (uint32_t i = 0; reason == ARB_DECODE_OK && !reader.ended && i < out->count; i++) {
+        reason = read_one(&reader, i > 0 ? out->list[i - 1].tick : out->tick, &out->list[i]);
+    }
+    return arb_message_close(&reader, reason);
+}

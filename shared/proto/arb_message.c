@@ -86,7 +86,8 @@ const struct arb_fields *const arb_proto_tables[] = {
     &arb_event_rebind_fields, &arb_event_death_fields,
     &arb_event_hit_fields,    &arb_event_impact_fields,
     &arb_event_score_fields,  &arb_event_phase_fields,
-    &arb_event_result_fields,
+    &arb_event_result_fields, &arb_scores_fields,
+    &arb_events_fields,
 };
 const size_t arb_proto_table_count = sizeof arb_proto_tables / sizeof arb_proto_tables[0];
 

@@ -48,7 +48,9 @@ const char *arb_decode_text(enum arb_decode reason);
     X(20, PONG, 's', 'u', "answers a ping")                                                        \
     X(21, EVENT, 's', 'r', "something that must not be lost, with its tick")                       \
     X(22, COUNTS, 's', 'r', "what the server counted of this client")                              \
-    X(23, LATE, 's', 'r', "a step began late")
+    X(23, LATE, 's', 'r', "a step began late")                                                     \
+    X(24, SCORES, 's', 'r', "score lines that changed, the newest of each")                        \
+    X(25, EVENTS, 's', 'r', "several events, in order")
 
 enum arb_message_type {
 #define X(value, name, sender, channel, text) ARB_MESSAGE_##name = value,
@@ -365,7 +367,7 @@ void arb_assembly_finish(struct arb_assembly *assembly, bool committed);
     X(2, REBIND, rebind, "which entity this client controls now")                                  \
     X(3, DEATH, death, "a character died")                                                         \
     X(4, HIT, hit, "a shot hit (to shooter and victim)")                                           \
-    X(5, SCORE, score, "a player's score line changed")                                            \
+    X(5, SCORE, score, "the score line of who receives it changed; of others: SCORES")             \
     X(6, PHASE, phase, "the match went into another phase")                                        \
     X(7, RESULT, result, "the match ended")                                                        \
     X(8, IMPACT, impact, "a projectile ended at a character")
@@ -449,6 +451,51 @@ struct arb_event {
         } result;
     };
 };
+
+/* ---- EVENTS ----
+ *
+ * Several at once: what a crowd is told of would be more messages than all else. */
+
+enum {
+    ARB_EVENTS_MAX = 255, /* of one message */
+};
+
+struct arb_events {
+    uint32_t tick;                         /* low 32 bits, of the first */
+    uint16_t count;                        /* 1..ARB_EVENTS_MAX */
+    struct arb_event list[ARB_EVENTS_MAX]; /* ticks ascending, each at most 65,535 after the last */
+};
+
+/* Encodes the first of `count` events (ticks ascending), as many as fit; *used says how many, and
+ * none gives 0. */
+size_t arb_events_encode(const struct arb_event *list, uint32_t count, uint8_t *bytes,
+                         size_t capacity, uint32_t *used);
+enum arb_decode arb_events_decode(const uint8_t *bytes, size_t size, struct arb_events *out);
+
+/* ---- SCORES ----
+ *
+ * All score lines that changed since the receiver was told last, the newest of each: with a
+ * thousand players an event for each change would be more than all their snapshots. */
+
+enum {
+    ARB_SCORES_HEAD_BITS = 8 + 32 + 11,
+    ARB_SCORES_LINE_BITS_LEAST = 15,
+    /* Lines of one message. */
+    ARB_SCORES_LINES_MAX =
+        (8 * ARB_MESSAGE_BYTES_MAX - ARB_SCORES_HEAD_BITS) / ARB_SCORES_LINE_BITS_LEAST,
+};
+
+struct arb_scores {
+    uint32_t tick;  /* low 32 bits of the published tick whose lines these are */
+    uint16_t count; /* 1..ARB_SCORES_LINES_MAX */
+    struct arb_event_score lines[ARB_SCORES_LINES_MAX]; /* ascending by slot */
+};
+
+/* Encodes the first of `count` lines (ascending by slot), as many as fit `capacity` (which holds
+ * one at least); *used says how many. */
+size_t arb_scores_encode(uint32_t tick, const struct arb_event_score *lines, uint32_t count,
+                         uint8_t *bytes, size_t capacity, uint32_t *used);
+enum arb_decode arb_scores_decode(const uint8_t *bytes, size_t size, struct arb_scores *out);
 
 /* The table of a kind's own struct; NULL when the kind is unknown. */
 const struct arb_fields *arb_event_fields(uint8_t kind);

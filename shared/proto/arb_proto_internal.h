@@ -89,8 +89,8 @@ enum arb_decode arb_message_close(const struct arb_bit_reader *reader, enum arb_
 bool arb_tick_widen16(uint16_t low, arb_tick near, arb_tick *out);
 
 /* Heads of the messages that are more than a table. */
-extern const struct arb_fields arb_welcome_fields, arb_part_fields, arb_snapshot_header_fields,
-    arb_event_head_fields;
+extern const struct arb_fields arb_welcome_fields, arb_part_fields, arb_scores_fields,
+    arb_events_fields, arb_snapshot_header_fields, arb_event_head_fields;
 
 #define X(value, name, suffix, text) extern const struct arb_fields arb_event_##suffix##_fields;
 ARB_EVENT_MAP(X)
@@ -159,7 +159,8 @@ extern const size_t arb_proto_table_count;
 
 /* Widths of the small values (PROTOCOL.md "Small values"). */
 extern const struct arb_small arb_small_id, arb_small_generation, arb_small_points, arb_small_gap,
-    arb_small_delay, arb_small_held, arb_small_added, arb_small_explicit, arb_small_counts;
+    arb_small_delay, arb_small_held, arb_small_added, arb_small_explicit, arb_small_counts,
+    arb_small_score, arb_small_tally;
 
 /* Widths of the differences (PROTOCOL.md "Differences"). */
 extern const struct arb_step arb_step_speed, arb_step_place, arb_step_moved, arb_step_turn,

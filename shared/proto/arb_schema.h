@@ -161,6 +161,6 @@ struct arb_fields;
 /* Chains a table onto a hash: names, types, sizes, bits and ranges of its rows. */
 uint64_t arb_proto_fields_hash(uint64_t hash, const struct arb_fields *fields);
 
-enum { ARB_PROTOCOL_VERSION = 2 };
+enum { ARB_PROTOCOL_VERSION = 3 };
 
 #endif

@@ -418,3 +418,36 @@ def decode_event(message):
     event.update({"event": read_table(data, PAGE.table(f"EVENT {event['name']}"))})
     data.end()
     return event
+
+
+def decode_events(message):
+    """The events of an EVENTS, as decode_event() gives them."""
+    data = _open("EVENTS", message)
+    head = read_table(data, PAGE.table("EVENTS"))
+    events, tick = [], head["tick"]
+    for _ in range(head["count"]):
+        tick = (tick + read_small(data, "id step")) % 2**32
+        kind = data.get(8)
+        if kind not in PAGE.events:
+            raise Malformed("kind of event")
+        name = PAGE.events[kind]
+        events.append({"tick": tick, "kind": kind, "name": name,
+                       "event": read_table(data, PAGE.table(f"EVENT {name}"))})
+    data.end()
+    return events
+
+
+def decode_scores(message):
+    """The lines of a SCORES, by slot, as the table EVENT SCORE names them."""
+    data = _open("SCORES", message)
+    head = read_table(data, PAGE.table("SCORES"))
+    lines, slot = {}, -1
+    for _ in range(head["count"]):
+        slot += 1 + read_small(data, "id step")
+        if slot > 1023:
+            raise Malformed("slot")
+        folded = read_small(data, "score")
+        lines[slot] = {"slot": slot, "score": -(folded // 2) - 1 if folded & 1 else folded // 2,
+                       **{name: read_small(data, "tally") for name in ("kills", "deaths", "deaths_by_nobody")}}
+    data.end()
+    return {"tick": head["tick"], "lines": lines}

@@ -76,7 +76,7 @@ class Player(Connection):
         super().__init__(port)
         self.parts, self.assembly = wire.Parts(), wire.Assembly()
         self.welcome = self.header = self.snapshot = self.counts = None
-        self.events, self.snapshot_ids = [], []
+        self.events, self.snapshot_ids, self.scores = [], [], {}
         self.frames, self.baselines = {}, 0  # newest snapshots by id; how many came as a difference
         self.pings, self.offset, self.best_rtt, self.drawn = {}, None, math.inf, None
         self.sequence, self.tick, self.control = 0, None, 0
@@ -97,6 +97,11 @@ class Player(Connection):
             self._pong(wire.decode("PONG", message))
         elif name == "EVENT":
             self._event(wire.decode_event(message))
+        elif name == "EVENTS":
+            for event in wire.decode_events(message):
+                self._event(event)
+        elif name == "SCORES":
+            self.scores.update(wire.decode_scores(message)["lines"])
         elif name == "COUNTS":
             self.counts = wire.decode("COUNTS", message)
         elif name == "LATE":

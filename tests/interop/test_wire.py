@@ -117,6 +117,29 @@ class Events(unittest.TestCase):
         self.assertAlmostEqual(hit["y"], 0.1, places=6)
 
 
+class Lists(unittest.TestCase):
+    def test_events_come_in_order_with_their_ticks(self):
+        events = wire.decode_events(GOLDEN["events"])
+        self.assertEqual([event["tick"] for event in events], [0xFFFFFFF8, 0xFFFFFFF8, 0xFFFFFFFF, 300, 65000])
+        self.assertEqual([event["name"] for event in events], ["PLAYER", "DEATH", "PHASE", "IMPACT", "RESULT"])
+        self.assertEqual(events[0]["event"], {"slot": 9, "present": 1, "team": 1, "player_id": 77, "name": "Z"})
+        self.assertEqual(events[1]["event"], {"victim": (5, 6), "victim_slot": 7, "killer_slot": 8, "cause": 3})
+        self.assertEqual(events[4]["event"], {"reason": 1, "winner_slot": 1, "winner_team": 2})
+
+    def test_scores_are_lines_by_slot(self):
+        scores = wire.decode_scores(GOLDEN["scores"])
+        self.assertEqual(scores["tick"], 0xFFFFFFF8)
+        rows = {0: (7, 0, 1, 0), 1: (-1, 16, 0, 65535), 40: (-8192, 1, 255, 3), 1023: (-2**31, 65535, 2, 1)}
+        names = ("score", "kills", "deaths", "deaths_by_nobody")
+        self.assertEqual({slot: tuple(line[name] for name in names) for slot, line in scores["lines"].items()}, rows)
+
+    def test_cut_and_longer_ones_are_malformed(self):
+        for decode, name in ((wire.decode_events, "events"), (wire.decode_scores, "scores")):
+            for bad in [GOLDEN[name][:size] for size in range(len(GOLDEN[name]))] + [GOLDEN[name] + b"\0"]:
+                with self.assertRaises(wire.Malformed):
+                    decode(bad)
+
+
 class Long(unittest.TestCase):
     def test_part(self):
         part = wire.decode_part(GOLDEN["part"])

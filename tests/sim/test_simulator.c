@@ -380,7 +380,7 @@ Test(simulator, whoever_is_behind_walls_is_not_told_of_and_nobody_in_sight_is_le
     command.sets[0] = "interest.line_of_sight=true";
     command.set_count = 1;
     char *hidden = report_of(&command);
-    cr_expect_lt(bytes_of(hidden), 0.9 * bytes_of(open));
+    cr_expect_lt(bytes_of(hidden), 0.95 * bytes_of(open));
     free(open);
     free(hidden);
 }

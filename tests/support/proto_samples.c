@@ -113,6 +113,43 @@ static void late_fill(struct proto_decoded *out)
     out->late = (struct arb_late){0xFFFFFFF4, 0x8102};
 }
 
+static void scores_fill(struct proto_decoded *out)
+{
+    static const struct arb_event_score lines[] = {{0, 7, 0, 1, 0},
+                                                   {1, -1, 16, 0, 65535},
+                                                   {40, -8192, 1, 255, 3},
+                                                   {1023, INT32_MIN, 65535, 2, 1}};
+    out->scores.tick = 0xFFFFFFF8;
+    out->scores.count = 4;
+    memcpy(out->scores.lines, lines, sizeof lines);
+}
+
+static size_t scores_encode(const struct proto_decoded *message, uint8_t *bytes, size_t capacity)
+{
+    const struct arb_scores *scores = &message->scores;
+    uint32_t used = 0;
+    size_t size =
+        arb_scores_encode(scores->tick, scores->lines, scores->count, bytes, capacity, &used);
+    return used == scores->count ? size : 0;
+}
+
+static enum arb_decode scores_decode(const uint8_t *bytes, size_t size, struct proto_decoded *out)
+{
+    return arb_scores_decode(bytes, size, &out->scores);
+}
+
+static bool scores_equal(const struct proto_decoded *a, const struct proto_decoded *b)
+{
+    bool same = a->scores.tick == b->scores.tick && a->scores.count == b->scores.count;
+    for (uint32_t i = 0; same && i < a->scores.count; i++) {
+        const struct arb_event_score *p = &a->scores.lines[i];
+        const struct arb_event_score *q = &b->scores.lines[i];
+        same = p->slot == q->slot && p->score == q->score && p->kills == q->kills &&
+               p->deaths == q->deaths && p->deaths_by_nobody == q->deaths_by_nobody;
+    }
+    return same;
+}
+
 /* ---- events ---- */
 
 static size_t event_encode(const struct proto_decoded *message, uint8_t *bytes, size_t capacity)
@@ -135,6 +172,47 @@ static void event_start(struct proto_decoded *out, enum arb_event_kind kind)
     memset(&out->event, 0, sizeof out->event);
     out->event.tick = 0xFFFFFFF8;
     out->event.kind = (uint8_t)kind;
+}
+
+static void events_fill(struct proto_decoded *out)
+{
+    static const uint32_t ticks[] = {0xFFFFFFF8, 0xFFFFFFF8, 0xFFFFFFFF, 300, 65000};
+    memset(&out->events, 0, sizeof out->events);
+    out->events.tick = ticks[0];
+    out->events.count = 5;
+    for (int i = 0; i < 5; i++) {
+        out->events.list[i].tick = ticks[i];
+    }
+    out->events.list[0].kind = ARB_EVENT_PLAYER;
+    out->events.list[0].player =
+        (struct arb_event_player){.slot = 9, .present = 1, .team = 1, .player_id = 77, .name = "Z"};
+    out->events.list[1].kind = ARB_EVENT_DEATH;
+    out->events.list[1].death = (struct arb_event_death){{5, 6}, 7, 8, ARB_CAUSE_BODY};
+    out->events.list[2].kind = ARB_EVENT_PHASE;
+    out->events.list[2].phase = (struct arb_event_phase){ARB_PHASE_LIVE, 1, 0x10000};
+    out->events.list[3].kind = ARB_EVENT_IMPACT;
+    out->events.list[3].impact = (struct arb_event_impact){3, 4, 5, 6, 7.5F, -8.0F};
+    out->events.list[4].kind = ARB_EVENT_RESULT;
+    out->events.list[4].result = (struct arb_event_result){ARB_END_SCORE, 1, 2};
+}
+
+static size_t events_encode(const struct proto_decoded *message, uint8_t *bytes, size_t capacity)
+{
+    uint32_t used = 0;
+    size_t size =
+        arb_events_encode(message->events.list, message->events.count, bytes, capacity, &used);
+    return used == message->events.count ? size : 0;
+}
+
+static enum arb_decode events_decode(const uint8_t *bytes, size_t size, struct proto_decoded *out)
+{
+    return arb_events_decode(bytes, size, &out->events);
+}
+
+static bool events_equal(const struct proto_decoded *a, const struct proto_decoded *b)
+{
+    return a->events.count == b->events.count &&
+           memcmp(a->events.list, b->events.list, a->events.count * sizeof a->events.list[0]) == 0;
 }
 
 static void event_player_fill(struct proto_decoded *out)
@@ -735,6 +813,8 @@ const struct proto_sample proto_samples[] = {
     SAMPLE(serpent_delta, serpent_delta, stream),
     SAMPLE(counts, counts, counts),
     SAMPLE(late, late, late),
+    SAMPLE(scores, scores, scores),
+    SAMPLE(events, events, events),
     SAMPLE(event_player, event, event),
     SAMPLE(event_rebind, event, event),
     SAMPLE(event_death, event, event),

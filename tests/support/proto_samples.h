@@ -24,6 +24,8 @@ struct proto_decoded {
         struct arb_counts counts;
         struct arb_late late;
         struct arb_event event;
+        struct arb_scores scores;
+        struct arb_events events;
         struct arb_part part;
         struct arb_chunk chunk;
         struct arb_input_packet input;

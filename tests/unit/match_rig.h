@@ -15,6 +15,8 @@
 /* ---- a mode that only walks ---- */
 
 static bool end_early;
+static uint16_t scoring_slot = ARB_NO_SLOT; /* gains a point in each live tick */
+static uint16_t dying_slot = ARB_NO_SLOT;   /* dies in the next live tick */
 static float spawn_gap;
 
 static inline void probe_move_params(const void *params, uint32_t tick_rate,
@@ -153,6 +155,14 @@ static inline void probe_contacts(struct rules_context *context,
 static inline void probe_update(struct rules_context *context)
 {
     context->world->head->ended_early = end_early;
+    if (scoring_slot != ARB_NO_SLOT) {
+        context->world->players[scoring_slot].score++;
+        rules_emit_score(context, scoring_slot);
+    }
+    if (dying_slot != ARB_NO_SLOT) {
+        rules_kill(context, dying_slot, ARB_NO_SLOT, ARB_CAUSE_WALL);
+        dying_slot = ARB_NO_SLOT;
+    }
 }
 
 static inline void probe_publish(const struct rules_context *context,
@@ -201,6 +211,7 @@ static struct {
     uint16_t session;
     uint8_t type;
     struct arb_event event;
+    struct arb_scores scores;
     struct arb_chunk chunk;
     uint8_t payload[ARB_MESSAGE_BYTES_MAX];
 } sent[SENT];
@@ -219,9 +230,26 @@ static inline bool port_take(void *owner, struct port_message *out)
     return true;
 }
 
+/* As if each event had come in a message of its own. */
+static inline void port_put_events(struct port_session session, const uint8_t *bytes, size_t size)
+{
+    static struct arb_events events;
+    cr_assert_eq(arb_events_decode(bytes, size, &events), ARB_DECODE_OK);
+    for (uint32_t i = 0; i < events.count; i++) {
+        cr_assert_lt(sent_count, SENT);
+        sent[sent_count].session = session.index;
+        sent[sent_count].type = ARB_MESSAGE_EVENT;
+        sent[sent_count++].event = events.list[i];
+    }
+}
+
 static inline void port_put(void *owner, struct port_session session, uint8_t channel,
                             const uint8_t *bytes, size_t size)
 {
+    if (bytes[0] == ARB_MESSAGE_EVENTS) {
+        port_put_events(session, bytes, size);
+        return;
+    }
     (void)owner;
     (void)channel;
     cr_assert_lt(sent_count, SENT);
@@ -229,6 +257,9 @@ static inline void port_put(void *owner, struct port_session session, uint8_t ch
     sent[sent_count].type = bytes[0];
     if (bytes[0] == ARB_MESSAGE_EVENT) {
         cr_assert_eq(arb_event_decode(bytes, size, &sent[sent_count].event), ARB_DECODE_OK);
+    }
+    if (bytes[0] == ARB_MESSAGE_SCORES) {
+        cr_assert_eq(arb_scores_decode(bytes, size, &sent[sent_count].scores), ARB_DECODE_OK);
     }
     if (bytes[0] == ARB_MESSAGE_WELCOME) {
         static struct arb_move_params params;

@@ -91,6 +91,8 @@ Test(match_spectators, a_spectator_is_told_all_but_gets_no_slot)
 {
     open_watched();
     join_live();
+    match->world.players[0].score = 4;
+    tick();
     watch(EYE);
     tick();
     cr_assert_eq(count_sent(EYE, ARB_MESSAGE_WELCOME), 1);
@@ -98,7 +100,8 @@ Test(match_spectators, a_spectator_is_told_all_but_gets_no_slot)
     cr_assert_eq(sent_welcome.player_id, 0);
     cr_assert_eq(sent_welcome.tick, match_tick(match));
     cr_assert_eq(find_event(EYE, ARB_EVENT_PLAYER)->player.slot, 0);
-    cr_assert_not_null(find_event(EYE, ARB_EVENT_SCORE));
+    cr_assert_eq(count_sent(EYE, ARB_MESSAGE_SCORES), 1);
+    cr_assert_null(find_event(EYE, ARB_EVENT_SCORE));
     cr_assert_eq(find_event(EYE, ARB_EVENT_PHASE)->phase.phase, ARB_PHASE_LIVE);
     cr_assert_null(find_event(EYE, ARB_EVENT_REBIND));
     cr_assert_null(find_event(EYE, ARB_EVENT_RESULT));

@@ -175,6 +175,8 @@ static void compare_small_values(void)
     add_small("added", &arb_small_added);
     add_small("explicit", &arb_small_explicit);
     add_small("own count", &arb_small_counts);
+    add_small("score", &arb_small_score);
+    add_small("tally", &arb_small_tally);
     compare("small values");
 }
 

@@ -115,28 +115,68 @@ static void check_news(struct sim_checks *checks, struct sim_session *session,
 
 /* ---- put and told ---- */
 
-void sim_events_put(struct sim_checks *checks, struct port_session id, const uint8_t *bytes,
-                    size_t size)
+static void note_put(struct sim_checks *checks, struct sim_session *session,
+                     const struct arb_event *event)
 {
-    struct sim_session *session = &checks->sessions[id.index];
-    struct arb_event event;
-    if (session->player_id == 0 || session->id.epoch != id.epoch ||
-        arb_message_type(bytes, size) != ARB_MESSAGE_EVENT) {
-        return;
-    }
-    if (arb_event_decode(bytes, size, &event) != ARB_DECODE_OK) {
-        sim_violated(checks, SIM_INVARIANT_events, "slot %u was put an event that does not decode",
-                     session->slot);
-        return;
-    }
-    check_news(checks, session, &event);
     arb_tick now = match_tick(checks->sim->match);
-    arb_tick tick = now + (arb_tick)(int64_t)(int32_t)(event.tick - (uint32_t)now);
+    arb_tick tick = now + (arb_tick)(int64_t)(int32_t)(event->tick - (uint32_t)now);
     if (session->slot >= checks->players && !sim_spectator_may_know(checks, tick)) {
         sim_violated(checks, SIM_INVARIANT_events, "a spectator was put an event of tick %llu",
                      (unsigned long long)tick);
     }
-    session->events[session->put++ % SIM_EVENTS] = told_form(&event, tick);
+    session->events[session->put++ % SIM_EVENTS] = told_form(event, tick);
+}
+
+/* A message of lines is told line by line. */
+static bool note_scores(struct sim_checks *checks, struct sim_session *session,
+                        const uint8_t *bytes, size_t size)
+{
+    struct arb_scores scores;
+    if (arb_scores_decode(bytes, size, &scores) != ARB_DECODE_OK) return false;
+    struct arb_event event = {.tick = scores.tick, .kind = ARB_EVENT_SCORE};
+    for (uint32_t i = 0; i < scores.count; i++) {
+        event.score = scores.lines[i];
+        note_put(checks, session, &event);
+    }
+    return true;
+}
+
+static bool note_event(struct sim_checks *checks, struct sim_session *session, const uint8_t *bytes,
+                       size_t size)
+{
+    struct arb_event event;
+    if (arb_event_decode(bytes, size, &event) != ARB_DECODE_OK) return false;
+    check_news(checks, session, &event);
+    note_put(checks, session, &event);
+    return true;
+}
+
+static bool note_events(struct sim_checks *checks, struct sim_session *session,
+                        const uint8_t *bytes, size_t size)
+{
+    struct arb_events events;
+    if (arb_events_decode(bytes, size, &events) != ARB_DECODE_OK) return false;
+    for (uint32_t i = 0; i < events.count; i++) {
+        check_news(checks, session, &events.list[i]);
+        note_put(checks, session, &events.list[i]);
+    }
+    return true;
+}
+
+void sim_events_put(struct sim_checks *checks, struct port_session id, const uint8_t *bytes,
+                    size_t size)
+{
+    struct sim_session *session = &checks->sessions[id.index];
+    if (session->player_id == 0 || session->id.epoch != id.epoch) return;
+    int type = arb_message_type(bytes, size);
+    bool good = type == ARB_MESSAGE_SCORES   ? note_scores(checks, session, bytes, size)
+                : type == ARB_MESSAGE_EVENTS ? note_events(checks, session, bytes, size)
+                : type == ARB_MESSAGE_EVENT  ? note_event(checks, session, bytes, size)
+                                             : true;
+    if (!good) {
+        sim_violated(checks, SIM_INVARIANT_events, "slot %u was put an event that does not decode",
+                     session->slot);
+    }
 }
 
 /* The told one counts ticks from `base`. */
