@@ -130,7 +130,9 @@ static void catch_up(struct match *match, uint16_t slot)
 {
     struct match_seat *seat = &match->seats[slot];
     if (!seat->seated || !seat->has_session || seat->needs_welcome) return;
-    put_news(match, &match->news, slot, seat->news_told);
+    /* One that a played record seated has no session that was told anything. */
+    uint64_t all = match->news.told_to_all;
+    put_news(match, &match->news, slot, seat->news_told > all ? seat->news_told : all);
     seat->news_told = match->news.newest;
 }
 
