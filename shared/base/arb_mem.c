@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 static atomic_uint_fast64_t allocations;
 
 static void count_one(void)
@@ -20,6 +24,14 @@ void *arb_mem_alloc(size_t bytes)
         abort();
     }
     return block;
+}
+
+void arb_mem_leave_untouched(void)
+{
+#ifdef __GLIBC__
+    /* Setting it also keeps it from growing with what is given back. */
+    mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+#endif
 }
 
 void *arb_mem_malloc(size_t bytes)

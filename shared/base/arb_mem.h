@@ -12,6 +12,11 @@
  * match that cannot start has nothing to save. Freed by arb_mem_free. */
 void *arb_mem_alloc(size_t bytes);
 
+/* Blocks of 64 KiB and more come fresh from the system from now on: what of them is never touched
+ * takes no memory. Else they may lie where others were before, and are cleared. For programs whose
+ * arrays are sized for the worst; at their start. */
+void arb_mem_leave_untouched(void);
+
 /* Counted forms of malloc, realloc and free for the libraries' hooks; NULL when there is no memory.
  */
 void *arb_mem_malloc(size_t bytes);

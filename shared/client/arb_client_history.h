@@ -17,7 +17,9 @@ struct arb_history_slot {
     uint32_t id;                    /* of the snapshot, widened */
     struct arb_frame frame;         /* arrays at this place, of the capacities */
     struct arb_held_entry *entries; /* [frame.entity_count], beside frame.entities */
-    struct arb_key controlled;      /* or none */
+    uint32_t first,
+        first_point;           /* where they are in the history's arrays; the frame's counts long */
+    struct arb_key controlled; /* or none */
     bool has_own;
     struct arb_own own;
     struct arb_own_part own_part; /* its pointer is left alone: see `own` */
@@ -26,13 +28,18 @@ struct arb_history_slot {
 struct arb_history {
     uint32_t count;
     uint32_t entity_capacity, point_capacity; /* of one frame */
-    struct arb_held held;                     /* the same frames, for shared/view */
-    uint8_t order[ARB_HISTORY_PLACES];        /* slot of frame i; from `count` on the free ones */
+    /* ARB_HELD_FRAMES times these: what is held lies close together, so that only what is in view
+     * takes memory; and one frame more, to decode into. */
+    struct arb_published *entities;
+    struct arb_held_entry *entries; /* beside entities */
+    struct arb_point *points;
+    struct arb_held held;              /* the same frames, for shared/view */
+    uint8_t order[ARB_HISTORY_PLACES]; /* slot of frame i; from `count` on the free ones */
     struct arb_history_slot slots[ARB_HISTORY_PLACES];
 };
 
-/* Arrays are the caller's: ARB_HISTORY_PLACES times the capacity of one frame. A place is touched
- * only as far as its frames reach. */
+/* Arrays are the caller's: ARB_HISTORY_PLACES times the capacity of one frame. They are touched
+ * from the start on, as far as what is held needs. */
 void arb_history_init(struct arb_history *history, struct arb_published *entities,
                       struct arb_held_entry *entries, uint32_t entity_capacity,
                       struct arb_point *points, uint32_t point_capacity);

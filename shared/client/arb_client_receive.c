@@ -210,7 +210,8 @@ void arb_client_make_room(struct arbiter_client *client)
     uint32_t players = client->match.welcome.player_capacity;
     arb_client_events_make(client, client->light ? (uint32_t)ARB_CLIENT_EVENTS_LIGHT
                                                  : ARB_CLIENT_EVENTS + 2 * players);
-    board->capacity = client->match.welcome.player_capacity;
+    if (client->light) return; /* nobody looks at its scoreboard */
+    board->capacity = players;
     board->players =
         arb_mem_alloc(board->capacity * (2 * sizeof *board->players + sizeof *board->known));
     board->out = board->players + board->capacity;

@@ -1,6 +1,8 @@
 /* The frames that the client keeps of the snapshots: which, where, and what may become one. */
 #include "shared/client/arb_client_history.h"
 
+#include "shared/base/arb_rng.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -132,4 +134,49 @@ Test(client_history, older_generation_is_refused)
     cr_assert_not(arb_history_accepts(&history, &receive(2, 130, 42, 3, 1)->frame));
     cr_assert(arb_history_accepts(&history, &receive(2, 130, 42, 5, 1)->frame));
     cr_assert(arb_history_accepts(&history, &receive(2, 130, 41, 1, 1)->frame));
+}
+
+/* Sizes that change as they like: all held frames stay whole, and what they take stays close to
+ * what they are. */
+Test(client_history, frames_lie_close_together_and_never_upon_each_other)
+{
+    struct arb_rng rng;
+    arb_rng_seed(&rng, 3, 1);
+    open_history();
+    size_t top = 0, sum_most = 0;
+    uint32_t id = 0;
+    for (uint32_t n = 0; n < 20000; n++) {
+        id += arb_rng_below(&rng, 20) == 0 ? 1 + arb_rng_below(&rng, 70) : 1;
+        uint32_t most = n / 500 % 2 == 0 ? 6 : ENTITIES + 1;
+        uint32_t count = arb_rng_below(&rng, most);
+        /* Now and then of the tick of the one before, which it replaces. */
+        arb_tick tick = 1000 + n - (arb_rng_below(&rng, 10) == 0);
+        if (arb_history_newest(&history) != NULL && tick < arb_history_newest(&history)->frame.tick)
+            tick = arb_history_newest(&history)->frame.tick;
+        commit(id, tick, 1, 1, count);
+        size_t sum = 0;
+        for (uint32_t i = 0; i < history.count; i++) {
+            const struct arb_history_slot *slot = arb_history_at(&history, i);
+            check_whole(slot);
+            sum += slot->frame.entity_count;
+            if (n < 500 && slot->first + slot->frame.entity_count > top) {
+                top = slot->first + slot->frame.entity_count;
+            }
+        }
+        if (n < 500 && sum > sum_most) sum_most = sum;
+    }
+    cr_assert_leq(top, 4 * sum_most, "%zu of %zu", top, sum_most);
+}
+
+/* All as large as can be: still 64. */
+Test(client_history, the_largest_frames_have_room)
+{
+    open_history();
+    for (uint32_t id = 1; id <= 300; id++) {
+        commit(id, 1000 + id, 1, 1, ENTITIES);
+        cr_assert_eq(history.count, id < ARB_HELD_FRAMES ? id : ARB_HELD_FRAMES);
+        for (uint32_t i = 0; i < history.count; i++) {
+            check_whole(arb_history_at(&history, i));
+        }
+    }
 }

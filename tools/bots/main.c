@@ -438,10 +438,7 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return EXIT_ARGUMENTS;
     }
-#ifdef __GLIBC__
-    /* Room that clients take and never touch stays unbacked, also where another had room before. */
-    mallopt(M_MMAP_THRESHOLD, 64 * 1024);
-#endif
+    arb_mem_leave_untouched();
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     clock_begin();
