@@ -86,7 +86,8 @@ static void create_parts(struct match *match, struct arb_arena *arena,
         .entity_capacity = capacity->entities,
         .point_capacity = points,
         .far_m = config->snapshot_far_m,
-        .far_every = (uint32_t)config->snapshot_far_every};
+        .far_every = (uint32_t)config->snapshot_far_every,
+        .parity = config->snapshot_parity};
     match->replicate = replicate_create(arena, &replicate);
     match->spectators = spectators_create(match, arena, &interest, &replicate);
 }

@@ -74,6 +74,15 @@ struct match_drops {
 struct match_drops match_drops(const struct match *match);
 
 struct replicate;
+/* Who watched so far. */
+struct match_spectators_seen {
+    uint64_t came, refused;
+    uint32_t most;                     /* at one time */
+    uint64_t events_dropped;           /* more at one time than are kept for the delay */
+    const struct replicate *replicate; /* where their snapshots are counted; NULL: none may come */
+};
+struct match_spectators_seen match_spectators_seen(const struct match *match);
+
 /* What all snapshots so far were, and what their streams consisted of (server/replicate). */
 const struct replicate *match_replicate(const struct match *match);
 

@@ -44,6 +44,7 @@ struct match_config {
     float
         snapshot_far_m; /* farther from the eye: every snapshot_far_every-th snapshot; 0: none is */
     int32_t snapshot_far_every;
+    bool snapshot_parity;
     struct match_lagcomp lagcomp;
     int32_t spectator_max;     /* 0: none */
     int32_t spectator_delay_s; /* all that they get is so late */

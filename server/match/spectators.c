@@ -138,6 +138,8 @@ void spectators_join(struct match *match, const struct port_message *message)
                                     .camera = middle,
                                     .eye = middle};
     spectators->count++;
+    spectators->came++;
+    if (spectators->count > spectators->most) spectators->most = spectators->count;
     uint16_t place = place_of(spectators, spectator);
     spectators->of_session[message->session.index] = place;
     replicate_reset(spectators->replicate, (uint16_t)(spectators->first_client + place));
@@ -530,6 +532,18 @@ void spectators_publish(struct match *match)
 uint32_t match_spectator_count(const struct match *match)
 {
     return match->spectators == NULL ? 0 : match->spectators->count;
+}
+
+struct match_spectators_seen match_spectators_seen(const struct match *match)
+{
+    const struct spectators *spectators = match->spectators;
+    struct match_spectators_seen seen = {.refused = match->spectators_refused};
+    if (spectators == NULL) return seen;
+    seen.came = spectators->came;
+    seen.most = spectators->most;
+    seen.events_dropped = spectators->events_dropped;
+    seen.replicate = spectators->replicate;
+    return seen;
 }
 
 bool match_is_watched(const struct match *match)

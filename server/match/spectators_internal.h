@@ -63,6 +63,8 @@ struct spectator_event {
 
 struct spectators {
     uint32_t capacity, count;
+    uint64_t came;
+    uint32_t most; /* at one time */
     uint16_t players;
     arb_tick delay, interval; /* ticks; the delay is a multiple of the interval */
     arb_tick first_tick;

@@ -55,8 +55,9 @@ struct replicate *replicate_create(struct arb_arena *arena, const struct replica
     replicate_copy_create(replicate, arena);
     replicate->stream_capacity = (size_t)ARB_CHUNKS_MAX * config->chunk_payload_bytes;
     replicate->stream = arb_arena_take(arena, replicate->stream_capacity + 8);
-    replicate->message = arb_arena_take(arena, replicate->chunk_head_bytes +
-                                                   (size_t)config->chunk_payload_bytes + 8);
+    replicate->message =
+        arb_arena_take(arena, (size_t)ARB_CHUNK_HEAD_BYTES_MAX + config->chunk_payload_bytes + 8);
+    replicate->parity = arb_arena_take(arena, config->chunk_payload_bytes);
     replicate_choice_create(replicate, arena);
     replicate->entries =
         arb_arena_take_array(arena, config->entity_capacity, sizeof *replicate->entries);
@@ -92,6 +93,7 @@ static void add_counts(struct replicate_counts *to, const struct replicate_count
     to->slowed += from->slowed;
     to->bad_acks += from->bad_acks;
     to->reduced += from->reduced;
+    to->parities += from->parities;
 }
 
 struct replicate_counts replicate_totals(const struct replicate *replicate)
@@ -254,6 +256,38 @@ static int8_t lead_of(int32_t ticks)
     return (int8_t)(ticks < INT8_MIN ? INT8_MIN : ticks > INT8_MAX ? INT8_MAX : ticks);
 }
 
+static void put_chunk(const struct replicate_job *job, const struct arb_chunk *chunk,
+                      const struct match_port *port)
+{
+    struct replicate *replicate = job->replicate;
+    size_t capacity = (size_t)ARB_CHUNK_HEAD_BYTES_MAX + replicate->config.chunk_payload_bytes;
+    size_t bytes = arb_chunk_encode(chunk, replicate->message, capacity);
+    ARB_ASSERT(bytes > 0);
+    port->put(port->owner, job->client->session, PORT_CHANNEL_UNSEQUENCED, replicate->message,
+              bytes);
+    spend(replicate, job->state, bytes);
+    job->state->counts.bytes += bytes;
+    job->state->counts.chunks++;
+}
+
+/* All chunks of a stream of `size` bytes combined: whoever misses one has it from the others. */
+static void put_parity(const struct replicate_job *job, struct arb_chunk *chunk, size_t size,
+                       const struct match_port *port)
+{
+    const struct replicate *replicate = job->replicate;
+    size_t payload = replicate->config.chunk_payload_bytes;
+    memset(replicate->parity, 0, payload);
+    for (size_t i = 0; i < size; i++) {
+        replicate->parity[i % payload] ^= replicate->stream[i];
+    }
+    chunk->header.chunk_index = chunk->header.chunk_count;
+    chunk->header.last_bytes = (uint16_t)((size - 1) % payload + 1);
+    chunk->payload = replicate->parity;
+    chunk->payload_bytes = (uint16_t)payload;
+    put_chunk(job, chunk, port);
+    job->state->counts.parities++;
+}
+
 static void put_chunks(const struct replicate_job *job, arb_tick confirmed_tick, size_t size,
                        const struct match_port *port)
 {
@@ -280,15 +314,11 @@ static void put_chunks(const struct replicate_job *job, arb_tick confirmed_tick,
         chunk.header.chunk_index = (uint8_t)i;
         chunk.payload = replicate->stream + i * payload;
         chunk.payload_bytes = (uint16_t)(rest < payload ? rest : payload);
-        size_t bytes =
-            arb_chunk_encode(&chunk, replicate->message, replicate->chunk_head_bytes + payload);
-        ARB_ASSERT(bytes > 0);
-        port->put(port->owner, client->session, PORT_CHANNEL_UNSEQUENCED, replicate->message,
-                  bytes);
-        spend(replicate, job->state, bytes);
-        job->state->counts.bytes += bytes;
+        put_chunk(job, &chunk, port);
     }
-    job->state->counts.chunks += count;
+    if (replicate->config.parity && count > 1 && count < ARB_CHUNKS_MAX) {
+        put_parity(job, &chunk, size, port);
+    }
     job->state->counts.snapshots++;
 }
 

@@ -33,6 +33,7 @@ struct replicate_config {
     uint32_t point_capacity;     /* body points of a frame */
     float far_m;                 /* what is farther from the eye comes less often; 0: nothing is */
     uint32_t far_every;          /* namely with every so many-th snapshot */
+    bool parity;                 /* a group of several chunks has one that replaces any of them */
 };
 
 enum { REPLICATE_RING = ARB_HELD_FRAMES }; /* sent snapshots that are remembered per client */
@@ -58,6 +59,7 @@ struct replicate_counts {
     uint64_t slowed;   /* not sent because the client acknowledges nothing of use */
     uint64_t bad_acks; /* of snapshots never sent */
     uint64_t reduced;  /* times that the working rate went down */
+    uint64_t parities; /* chunks that say nothing themselves; also among the chunks */
     uint32_t rate_bytes_per_s; /* the working rate now: what the path of this client carries */
 };
 

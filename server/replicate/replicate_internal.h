@@ -147,6 +147,7 @@ struct replicate {
     uint32_t window_ticks;   /* of the least age */
     uint32_t datagrams_rate; /* bytes/s of a full datagram with each snapshot */
     uint8_t *stream, *message;
+    uint8_t *parity; /* [chunk_payload_bytes] */
     size_t stream_capacity;
     struct arb_held_entry *entries; /* [entity_capacity] of the snapshot in the making */
     uint32_t *enters;               /* [entity_capacity] places that enter */

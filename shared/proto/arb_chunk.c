@@ -18,9 +18,10 @@ static const struct arb_field header_rows[] = {
 };
 const struct arb_fields arb_snapshot_header_fields = ARB_FIELDS("SNAPSHOT", header_rows);
 
-/* Behind the table, then the next whole byte: late 1 [ticks 16] | split 1 [index 6 | count - 1 6]
- */
-enum { LATE_BITS = 16, CHUNK_BITS = 6 };
+/* Behind the table, then the next whole byte: late 1 [ticks 16] | split 1 [index 6 | count - 1 6
+ * [parity: bytes of the last chunk 13]] */
+enum { LATE_BITS = 16, CHUNK_BITS = 6, LAST_BITS = 13 };
+_Static_assert(ARB_CHUNK_PAYLOAD_MAX < 1 << LAST_BITS, "the last chunk's bytes fit");
 _Static_assert(ARB_CHUNKS_MAX == 1 << CHUNK_BITS, "index and count - 1 fit");
 
 /* The table's rows side by side. Each snapshot of each client has one, and a walk through the rows
@@ -48,12 +49,16 @@ static void write_header(struct arb_bit_writer *writer, const struct arb_snapsho
         arb_bits_write(writer, header->chunk_index, CHUNK_BITS);
         arb_bits_write(writer, header->chunk_count - 1U, CHUNK_BITS);
     }
+    if (arb_chunk_is_parity(header)) {
+        arb_bits_write(writer, header->last_bytes, LAST_BITS);
+    }
 }
 
 size_t arb_chunk_encode(const struct arb_chunk *chunk, uint8_t *bytes, size_t capacity)
 {
-    ARB_ASSERT(chunk->header.chunk_index < chunk->header.chunk_count);
-    ARB_ASSERT(chunk->header.chunk_count <= ARB_CHUNKS_MAX);
+    bool is_parity = arb_chunk_is_parity(&chunk->header);
+    ARB_ASSERT(is_parity || chunk->header.chunk_index < chunk->header.chunk_count);
+    ARB_ASSERT(chunk->header.chunk_count <= ARB_CHUNKS_MAX - is_parity);
     ARB_ASSERT(chunk->payload_bytes > 0 && chunk->payload_bytes <= ARB_CHUNK_PAYLOAD_MAX);
     struct arb_bit_writer writer;
     arb_message_begin(&writer, ARB_MESSAGE_SNAPSHOT, bytes, capacity);
@@ -86,6 +91,9 @@ static enum arb_decode read_header(struct arb_bit_reader *reader,
         header->chunk_count = (uint8_t)(arb_bits_read(reader, CHUNK_BITS) + 1);
         reason = header->chunk_count == 1 ? ARB_DECODE_RANGE : reason;
     }
+    if (arb_chunk_is_parity(header)) {
+        header->last_bytes = (uint16_t)arb_bits_read(reader, LAST_BITS);
+    }
     unsigned padding = (unsigned)(-reader->bit % 8);
     return arb_bits_read(reader, padding) != 0 ? ARB_DECODE_RANGE : reason;
 }
@@ -104,11 +112,15 @@ enum arb_decode arb_chunk_decode(const uint8_t *bytes, size_t size, struct arb_c
     if (reason != ARB_DECODE_OK) {
         return reason;
     }
-    if (out->header.chunk_index >= out->header.chunk_count) {
+    bool is_parity = arb_chunk_is_parity(&out->header);
+    if (!is_parity && out->header.chunk_index >= out->header.chunk_count) {
         return ARB_DECODE_ORDER;
     }
     if (size - head > ARB_CHUNK_PAYLOAD_MAX) {
         return ARB_DECODE_LONG;
+    }
+    if (is_parity && (out->header.last_bytes == 0 || out->header.last_bytes > size - head)) {
+        return ARB_DECODE_RANGE;
     }
     out->payload = bytes + head;
     out->payload_bytes = (uint16_t)(size - head);
@@ -162,12 +174,65 @@ static void join_chunks(struct arb_assembly *assembly)
     assembly->complete = true;
 }
 
+static uint8_t *place_of(const struct arb_assembly *assembly, uint32_t index)
+{
+    return assembly->storage + (size_t)index * assembly->chunk_capacity;
+}
+
+/* All but the last are as long as the parity. */
+static bool fits_parity(const struct arb_assembly *assembly, uint32_t index)
+{
+    uint32_t count = assembly->header.chunk_count;
+    uint16_t due = index + 1 == count ? assembly->last_bytes : assembly->chunk_size[count];
+    return assembly->chunk_size[index] == due;
+}
+
+/* What is missing is the parity without the others; behind a shorter last one nothing is left. */
+static bool repair(struct arb_assembly *assembly, uint32_t missing)
+{
+    uint32_t count = assembly->header.chunk_count;
+    uint32_t bytes = assembly->chunk_size[count];
+    uint8_t *place = place_of(assembly, missing);
+    memcpy(place, place_of(assembly, count), bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == missing) continue;
+        if (!fits_parity(assembly, i)) return false;
+        const uint8_t *other = place_of(assembly, i);
+        for (uint32_t byte = 0; byte < assembly->chunk_size[i]; byte++) {
+            place[byte] ^= other[byte];
+        }
+    }
+    uint32_t size = missing + 1 == count ? assembly->last_bytes : bytes;
+    for (uint32_t byte = size; byte < bytes; byte++) {
+        if (place[byte] != 0) return false;
+    }
+    assembly->chunk_size[missing] = (uint16_t)size;
+    return true;
+}
+
+/* The group has got a chunk more: is that all, or all but one that the parity tells? */
+static enum arb_assembly_result look_at_group(struct arb_assembly *assembly)
+{
+    uint32_t count = assembly->header.chunk_count;
+    uint64_t all = UINT64_MAX >> (64 - count);
+    uint64_t missing = all & ~assembly->present;
+    if (missing != 0) {
+        bool has_parity = (assembly->present & ~all) != 0;
+        if (!has_parity || (missing & (missing - 1)) != 0) return ARB_ASSEMBLY_WAITING;
+        if (!repair(assembly, (uint32_t)__builtin_ctzll(missing))) return kill_group(assembly);
+    }
+    join_chunks(assembly);
+    return ARB_ASSEMBLY_COMPLETE;
+}
+
 enum arb_assembly_result arb_assembly_add(struct arb_assembly *assembly,
                                           const struct arb_chunk *chunk)
 {
     const struct arb_snapshot_header *header = &chunk->header;
     ARB_ASSERT(!assembly->complete);
-    ARB_ASSERT(header->chunk_index < header->chunk_count && header->chunk_count <= ARB_CHUNKS_MAX);
+    bool is_parity = arb_chunk_is_parity(header);
+    ARB_ASSERT(is_parity || header->chunk_index < header->chunk_count);
+    ARB_ASSERT(header->chunk_count <= ARB_CHUNKS_MAX - is_parity);
     if (is_stale(assembly, header->id)) {
         return ARB_ASSEMBLY_STALE;
     }
@@ -181,20 +246,18 @@ enum arb_assembly_result arb_assembly_add(struct arb_assembly *assembly,
         return kill_group(assembly);
     }
     uint64_t bit = (uint64_t)1 << header->chunk_index;
-    uint8_t *place = assembly->storage + (size_t)header->chunk_index * assembly->chunk_capacity;
+    uint8_t *place = place_of(assembly, header->chunk_index);
     if ((assembly->present & bit) != 0) {
         bool same = assembly->chunk_size[header->chunk_index] == chunk->payload_bytes &&
+                    (!is_parity || assembly->last_bytes == header->last_bytes) &&
                     memcmp(place, chunk->payload, chunk->payload_bytes) == 0;
         return same ? ARB_ASSEMBLY_DUPLICATE : kill_group(assembly);
     }
     memcpy(place, chunk->payload, chunk->payload_bytes);
     assembly->chunk_size[header->chunk_index] = chunk->payload_bytes;
     assembly->present |= bit;
-    if (assembly->present != UINT64_MAX >> (64 - header->chunk_count)) {
-        return ARB_ASSEMBLY_WAITING;
-    }
-    join_chunks(assembly);
-    return ARB_ASSEMBLY_COMPLETE;
+    if (is_parity) assembly->last_bytes = header->last_bytes;
+    return look_at_group(assembly);
 }
 
 void arb_assembly_finish(struct arb_assembly *assembly, bool committed)

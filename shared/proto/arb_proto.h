@@ -274,13 +274,14 @@ struct arb_snapshot_header {
                             how many ticks before its own an input arrived; negative: late; 127: no
                             new input arrived since then */
     uint8_t control;     /* control number */
-    uint8_t chunk_index, chunk_count;
-    uint8_t baseline; /* ids back to the snapshot that the stream is a difference to; 0: none */
+    uint8_t chunk_index, chunk_count; /* index = count: the parity chunk of a group of 2 to 63 */
+    uint8_t baseline;    /* ids back to the snapshot that the stream is a difference to; 0: none */
+    uint16_t last_bytes; /* of the parity chunk: payload bytes of the last chunk; else 0 */
 };
 
 enum {
     /* Type and header of a chunk; with all confirmed and one chunk, as mostly, fewer. */
-    ARB_CHUNK_HEAD_BYTES_MAX = 14,
+    ARB_CHUNK_HEAD_BYTES_MAX = 16,
 };
 
 struct arb_chunk {
@@ -288,6 +289,11 @@ struct arb_chunk {
     const uint8_t *payload; /* into the decoded datagram */
     uint16_t payload_bytes;
 };
+
+static inline bool arb_chunk_is_parity(const struct arb_snapshot_header *header)
+{
+    return header->chunk_count > 1 && header->chunk_index == header->chunk_count;
+}
 
 size_t arb_chunk_encode(const struct arb_chunk *chunk, uint8_t *bytes, size_t capacity);
 enum arb_decode arb_chunk_decode(const uint8_t *bytes, size_t size, struct arb_chunk *out);
@@ -333,7 +339,8 @@ enum arb_assembly_result {
     ARB_ASSEMBLY_COMPLETE,  /* the group is whole: assembly->bytes[0..size) */
     ARB_ASSEMBLY_DUPLICATE, /* identical again: ignored */
     ARB_ASSEMBLY_STALE,     /* not newer than the last committed, or of an older or dead group */
-    ARB_ASSEMBLY_CONFLICT,  /* same index other bytes, or other metadata: the group is dead */
+    ARB_ASSEMBLY_CONFLICT, /* same index other bytes, other metadata, or a parity that does not fit:
+                              the group is dead */
 };
 
 struct arb_assembly {
@@ -342,7 +349,8 @@ struct arb_assembly {
     bool complete;     /* waits for arb_assembly_finish */
     bool committed_any;
     uint16_t committed_id; /* newest committed */
-    uint64_t present;      /* bit per chunk */
+    uint64_t present;      /* bit per chunk; the parity's behind the last */
+    uint16_t last_bytes;   /* as the parity says */
     uint16_t chunk_size[ARB_CHUNKS_MAX];
     uint32_t chunk_capacity; /* bytes per chunk in `storage` */
     uint8_t *storage;        /* ARB_CHUNKS_MAX * chunk_capacity, caller's */

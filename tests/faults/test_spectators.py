@@ -33,6 +33,8 @@ class Spectators(daemon.Case):
             roles = [entry["role"] for entry in server.lines if entry.get("event") == "hello"]
             self.assertEqual(sorted(roles), ["player"] * 3 + ["spectator"] * 5)
             self.assertLess(server.event("ticks")["live_allocations"], 10)
+            seen = server.event("spectators")
+            self.assertEqual((seen["came"], seen["most"], seen["refused"], seen["events_dropped"]), (5, 5, 0, 0))
         found = self.check_result(self.folder / "result.json", end_reason="time")
         self.assertEqual(len(found["players"]), 3)
         self.assertEqual(report["totals"]["spectators"], 5)
@@ -52,6 +54,8 @@ class Spectators(daemon.Case):
             report = self.finish(watching)
             self.assertGreater(time.monotonic() - played, 2.0)
             self.assertEqual(server.end(20), 0)
+            self.assertEqual(server.event("spectators")["came"], 2)
+            self.assertGreater(server.event("spectator_snapshots")["sent"], 200)
         for client in report["clients"]:
             self.assertGreater(client["snapshots"], 100)
 

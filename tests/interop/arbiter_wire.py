@@ -365,17 +365,23 @@ def encode_input(control, inputs, sequence=0, older=0, ack=None, mask=0, view_de
 def decode_chunk(message):
     data = _open("SNAPSHOT", message)
     header = read_table(data, PAGE.table("SNAPSHOT"))
-    late, index, last = 0, 0, 0
+    late, index, last, last_bytes = 0, 0, 0, None
     if data.get(1):
         late = data.get(16) or _malformed("late by 0")
     if data.get(1):
         index, last = data.get(6), data.get(6)
-        if index > last or last == 0:
+        if index > last + 1 or last == 0:
             raise Malformed("chunk")
+        last_bytes = data.get(13) if index > last else None
     if data.get(data.left % 8) or data.left == 0:
         raise Malformed("no payload")
+    payload = message[-(data.left // 8):]
+    if last_bytes is not None and not 1 <= last_bytes <= len(payload):
+        raise Malformed("parity")
     header.update(confirmed_tick=(header["tick"] - late) % 0x10000, chunk_index=index, chunk_count=last + 1)
-    return header, message[-(data.left // 8):]
+    if last_bytes is not None:
+        header["last_bytes"] = last_bytes
+    return header, payload
 
 
 class Assembly:
@@ -389,22 +395,43 @@ class Assembly:
         return b is None or 0 < (a - b) % 0x10000 < 0x8000
 
     def add(self, header, payload):
-        index = header["chunk_index"]
-        shared = {name: value for name, value in header.items() if name != "chunk_index"}
+        index, count = header["chunk_index"], header["chunk_count"]
+        shared = {name: value for name, value in header.items() if name not in ("chunk_index", "last_bytes")}
+        content = (payload, header.get("last_bytes"))
         if not self.newer(header["id"], self.committed):
             return None
         if self.group is None or self.newer(header["id"], self.group["id"]):
             self.group, self.chunks, self.dead = shared, {}, False
         if header["id"] != self.group["id"] or self.dead:
             return None
-        if shared != self.group or self.chunks.get(index, payload) != payload:
+        if shared != self.group or self.chunks.get(index, content) != content:
             self.dead = True
             return None
-        self.chunks[index] = payload
-        if len(self.chunks) < header["chunk_count"]:
+        self.chunks[index] = content
+        missing = [i for i in range(count) if i not in self.chunks]
+        if missing and (len(missing) > 1 or count not in self.chunks):
             return None
-        self.dead, self.committed = True, header["id"]
-        return header, b"".join(self.chunks[i] for i in range(header["chunk_count"]))
+        self.dead = True
+        chunks = {i: self.chunks[i][0] for i in range(count) if i in self.chunks}
+        if missing:
+            chunks = self.repaired(chunks, count, missing[0])
+            if chunks is None:
+                return None
+        self.committed = header["id"]
+        return header, b"".join(chunks[i] for i in range(count))
+
+    def repaired(self, chunks, count, missing):
+        """With the missing chunk, from the parity; None when that does not fit."""
+        parity, last_bytes = self.chunks[count]
+        sizes = [len(parity)] * (count - 1) + [last_bytes]
+        if any(len(payload) != sizes[i] for i, payload in chunks.items()):
+            return None
+        left = int.from_bytes(parity, "little")
+        for payload in chunks.values():
+            left ^= int.from_bytes(payload, "little")
+        if left >> (8 * sizes[missing]):
+            return None
+        return {**chunks, missing: left.to_bytes(sizes[missing], "little")}
 
 
 # ---- EVENT ----

@@ -260,6 +260,23 @@ class Snapshots(unittest.TestCase):
         self.assertEqual(snapshot["entities"][(8, 2)]["x"], 9 / 512)
         self.assertEqual([snapshot["entities"][(i, 1)]["age"] for i in (301, 302)], [0, 15])
 
+    def lose_each(self, group, head):
+        """A parity chunk makes up for any one that is lost."""
+        chunks = [b"abcd", b"efgh", b"ij"]
+        parity = bytes(a ^ b ^ c for a, b, c in zip(b"abcd", b"efgh", b"ij\0\0"))
+        for lost in range(4):
+            whole = None
+            for index, payload in enumerate(chunks + [parity]):
+                if index != lost:
+                    self.assertIsNone(whole)
+                    more = {"last_bytes": 2} if index == 3 else {}
+                    whole = group.add({**head(84 + lost, index), **more}, payload)
+            self.assertEqual(whole[1], b"abcdefghij", lost)
+        self.assertIsNone(group.add(head(90, 0), b"abcd"))
+        self.assertIsNone(group.add(head(90, 1), b"efgh"))
+        self.assertIsNone(group.add({**head(90, 3), "last_bytes": 1}, parity), "something left behind the last")
+        self.assertIsNone(group.add(head(90, 2), b"ij"), "dead")
+
     def test_chunks_assemble_as_the_page_says(self):
         def head(snapshot, index, count=3, **more):
             return {"id": snapshot, "chunk_index": index, "chunk_count": count, **more}
@@ -274,6 +291,7 @@ class Snapshots(unittest.TestCase):
         self.assertIsNone(group.add(head(82, 1), b"b"))
         self.assertIsNone(group.add(head(82, 2), b"c"), "dead")
         self.assertEqual(group.add(head(83, 0, 1), b"z")[1], b"z")
+        self.lose_each(group, head)
         group.committed, group.group = 0xFFFF, None
         self.assertEqual(group.add(head(0, 0, 1), b"w")[1], b"w", "ids wrap")
 

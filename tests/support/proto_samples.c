@@ -331,6 +331,13 @@ static void chunk_fill(struct proto_decoded *out)
                                     sizeof payload};
 }
 
+static void parity_fill(struct proto_decoded *out)
+{
+    chunk_fill(out);
+    out->chunk.header.chunk_index = out->chunk.header.chunk_count = 63;
+    out->chunk.header.last_bytes = sizeof payload - 1;
+}
+
 static size_t chunk_encode(const struct proto_decoded *message, uint8_t *bytes, size_t capacity)
 {
     return arb_chunk_encode(&message->chunk, bytes, capacity);
@@ -807,6 +814,7 @@ const struct proto_sample proto_samples[] = {
     SAMPLE(bare_ack, input, input),
     SAMPLE(input, input, input),
     SAMPLE(chunk, chunk, chunk),
+    SAMPLE(parity, chunk, chunk),
     SAMPLE(arena, arena, stream),
     SAMPLE(arena_delta, arena_delta, stream),
     SAMPLE(serpent, serpent, stream),

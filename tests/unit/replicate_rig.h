@@ -67,7 +67,10 @@ static struct rig {
     bool mute;  /* acknowledges nothing by itself */
     bool other; /* before it, another client is served that acknowledges later */
     /* What came through the port since the last send. */
-    uint32_t chunks;
+    uint32_t chunks, parities;
+    uint8_t parity[ARB_MESSAGE_BYTES_MAX];
+    uint32_t parity_bytes;
+    struct arb_snapshot_header parity_header;
     size_t bytes; /* with 12 bytes for each message, as the budget counts */
     struct arb_snapshot_header header;
     uint8_t stream[RIG_STREAM];
@@ -86,6 +89,14 @@ static inline void rig_put(void *owner, struct port_session session, uint8_t cha
     cr_assert_eq(session.index, 5);
     cr_assert_eq(session.epoch, 77);
     cr_assert_eq(arb_chunk_decode(bytes, size, &chunk), ARB_DECODE_OK);
+    if (arb_chunk_is_parity(&chunk.header)) {
+        memcpy(to->parity, chunk.payload, chunk.payload_bytes);
+        to->parity_bytes = chunk.payload_bytes;
+        to->parity_header = chunk.header;
+        to->parities++;
+        to->bytes += size + 12;
+        return;
+    }
     cr_assert_eq(chunk.header.chunk_index, to->chunks);
     memcpy(to->stream + to->stream_size, chunk.payload, chunk.payload_bytes);
     to->stream_size += chunk.payload_bytes;
@@ -99,6 +110,7 @@ struct rig_options {
     uint32_t budget, payload;
     float far_m;
     uint32_t far_every;
+    bool parity;
 };
 
 static inline void rig_open_with(const struct rig_options *options)
@@ -127,7 +139,8 @@ static inline void rig_open_with(const struct rig_options *options)
                                                .entity_capacity = RIG_ENTITIES,
                                                .point_capacity = RIG_POINTS,
                                                .far_m = options->far_m,
-                                               .far_every = options->far_every});
+                                               .far_every = options->far_every,
+                                               .parity = options->parity});
     replicate_reset(rig.replicate, RIG_CLIENT);
     replicate_reset(rig.replicate, 1);
     rig.port = (struct match_port){.owner = &rig, .put = rig_put};
@@ -211,7 +224,7 @@ static inline void rig_serve_other(const struct arb_frame *frame, const uint32_t
 /* INTERVAL ticks later, one snapshot put into rig.stream, not decoded. False: none was sent. */
 static inline bool rig_send_only(void)
 {
-    rig.chunks = 0;
+    rig.chunks = rig.parities = 0;
     rig.bytes = 0;
     rig.stream_size = 0;
     for (int i = 0; i < RIG_INTERVAL; i++) {

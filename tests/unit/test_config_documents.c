@@ -143,8 +143,10 @@ Test(config_documents, the_largest_chunk_payload_is_the_largest_that_fits_a_mess
         if (strcmp(rows[i]->path, "snapshot.chunk_payload_bytes") != 0) {
             continue;
         }
-        /* The longest head: something is not confirmed yet, and there are several chunks. */
-        struct arb_chunk chunk = {.header = {.tick = 1, .chunk_count = 2}, .payload = payload};
+        /* The longest head: of the parity of several chunks while something is not confirmed. */
+        struct arb_chunk chunk = {.header = {.tick = 1, .chunk_index = 2, .chunk_count = 2},
+                                  .payload = payload};
+        chunk.header.last_bytes = 1;
         chunk.payload_bytes = (uint16_t)rows[i]->high;
         cr_assert_neq(arb_chunk_encode(&chunk, bytes, sizeof bytes), 0);
         chunk.payload_bytes++;

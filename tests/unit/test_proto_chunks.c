@@ -200,11 +200,14 @@ Test(proto_chunks, heads_that_no_sender_writes_are_refused)
     } cases[] = {
         {"0 0", ARB_DECODE_OK},
         {"1 1000000000000000 0", ARB_DECODE_OK},
-        {"1 0000000000000000 0", ARB_DECODE_RANGE}, /* late by nothing */
-        {"0 1 100000 100000", ARB_DECODE_OK},       /* 1 of 2 */
-        {"0 1 111111 111111", ARB_DECODE_OK},       /* 63 of 64 */
-        {"0 1 010000 100000", ARB_DECODE_ORDER},    /* 2 of 2 */
-        {"0 1 000000 000000", ARB_DECODE_RANGE},    /* 0 of 1 */
+        {"1 0000000000000000 0", ARB_DECODE_RANGE},            /* late by nothing */
+        {"0 1 100000 100000", ARB_DECODE_OK},                  /* 1 of 2 */
+        {"0 1 111111 111111", ARB_DECODE_OK},                  /* 63 of 64 */
+        {"0 1 110000 100000", ARB_DECODE_ORDER},               /* 3 of 2 */
+        {"0 1 010000 100000 1000000000000", ARB_DECODE_OK},    /* parity of 2 */
+        {"0 1 010000 100000 0000000000000", ARB_DECODE_RANGE}, /* the last one is empty */
+        {"0 1 010000 100000 0100000000000", ARB_DECODE_RANGE}, /* and longer than it */
+        {"0 1 000000 000000", ARB_DECODE_RANGE},               /* 0 of 1 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cr_assert_eq(decode_tail(cases[i].bits), cases[i].expected, "case %zu", i);
@@ -228,4 +231,159 @@ Test(proto_chunks, the_head_of_a_whole_snapshot_of_a_confirmed_tick_is_short)
     chunk.header.confirmed_tick--;
     chunk.header.chunk_count = 64;
     cr_assert_leq(arb_chunk_encode(&chunk, bytes, sizeof bytes) - 1, ARB_CHUNK_HEAD_BYTES_MAX);
+}
+
+/* ---- parity ---- */
+
+enum { PARITY_BYTES = 10, PARITY_CHUNKS = 4 };
+
+/* A stream of three whole chunks and one of `last` bytes, and its parity behind them. */
+struct parity_group {
+    uint8_t stream[PARITY_BYTES * PARITY_CHUNKS];
+    uint8_t parity[PARITY_BYTES];
+    size_t size;
+    struct arb_chunk chunks[PARITY_CHUNKS + 1];
+};
+
+static struct parity_group *group_of(uint16_t id, size_t last)
+{
+    static struct parity_group group;
+    memset(&group, 0, sizeof group);
+    group.size = PARITY_BYTES * (PARITY_CHUNKS - 1) + last;
+    for (size_t i = 0; i < group.size; i++) {
+        group.stream[i] = (uint8_t)(37 * i + 11);
+        group.parity[i % PARITY_BYTES] ^= group.stream[i];
+    }
+    for (uint8_t i = 0; i <= PARITY_CHUNKS; i++) {
+        struct arb_chunk *chunk = &group.chunks[i];
+        chunk->header = (struct arb_snapshot_header){.id = id,
+                                                     .tick = id,
+                                                     .confirmed_tick = id,
+                                                     .chunk_index = i,
+                                                     .chunk_count = PARITY_CHUNKS};
+        chunk->payload = group.stream + (size_t)i * PARITY_BYTES;
+        chunk->payload_bytes = (uint16_t)(i + 1 == PARITY_CHUNKS ? last : PARITY_BYTES);
+    }
+    group.chunks[PARITY_CHUNKS].header.last_bytes = (uint16_t)last;
+    group.chunks[PARITY_CHUNKS].payload = group.parity;
+    group.chunks[PARITY_CHUNKS].payload_bytes = PARITY_BYTES;
+    return &group;
+}
+
+/* Over the wire, as it would come. */
+static enum arb_assembly_result add_chunk(const struct arb_chunk *chunk)
+{
+    uint8_t bytes[64];
+    struct arb_chunk received;
+    size_t size = arb_chunk_encode(chunk, bytes, sizeof bytes);
+    cr_assert_gt(size, 0);
+    cr_assert_eq(arb_chunk_decode(bytes, size, &received), ARB_DECODE_OK);
+    return arb_assembly_add(&assembly, &received);
+}
+
+Test(proto_chunks, any_one_lost_chunk_is_made_up_for_by_the_parity, .init = start)
+{
+    uint16_t id = 1;
+    for (size_t last = 1; last <= PARITY_BYTES; last++) {
+        for (int lost = 0; lost <= PARITY_CHUNKS; lost++) {
+            for (int first = 0; first <= PARITY_CHUNKS; first++, id++) {
+                if (first == lost) continue;
+                struct parity_group *group = group_of(id, last);
+                int added = 0;
+                enum arb_assembly_result result = ARB_ASSEMBLY_WAITING;
+                for (int step = 0; step <= PARITY_CHUNKS; step++) {
+                    int index = (first + step) % (PARITY_CHUNKS + 1);
+                    if (index == lost) continue;
+                    cr_assert_eq(result, ARB_ASSEMBLY_WAITING);
+                    result = add_chunk(&group->chunks[index]);
+                    added++;
+                }
+                cr_assert_eq(added, PARITY_CHUNKS);
+                cr_assert_eq(result, ARB_ASSEMBLY_COMPLETE);
+                cr_assert_eq(assembly.size, group->size);
+                cr_assert_eq(memcmp(assembly.bytes, group->stream, group->size), 0);
+                arb_assembly_finish(&assembly, true);
+                cr_assert_eq(add_chunk(&group->chunks[first]), ARB_ASSEMBLY_STALE);
+            }
+        }
+    }
+}
+
+Test(proto_chunks, two_lost_chunks_are_not_made_up_for, .init = start)
+{
+    struct parity_group *group = group_of(5, 3);
+    cr_assert_eq(add_chunk(&group->chunks[4]), ARB_ASSEMBLY_WAITING);
+    cr_assert_eq(add_chunk(&group->chunks[0]), ARB_ASSEMBLY_WAITING);
+    cr_assert_eq(add_chunk(&group->chunks[4]), ARB_ASSEMBLY_DUPLICATE);
+    cr_assert_eq(add_chunk(&group->chunks[0]), ARB_ASSEMBLY_DUPLICATE);
+    cr_assert_eq(add_chunk(&group->chunks[3]), ARB_ASSEMBLY_WAITING);
+    cr_assert_eq(add_chunk(&group->chunks[1]), ARB_ASSEMBLY_COMPLETE);
+}
+
+static void spoil(struct parity_group *group, int how)
+{
+    struct arb_chunk *parity = &group->chunks[PARITY_CHUNKS];
+    switch (how) {
+    case 0: /* of a longer last chunk than came */
+        parity->header.last_bytes++;
+        break;
+    case 1: /* of shorter chunks than came */
+        parity->payload_bytes--;
+        break;
+    case 2: /* a chunk in the middle is shorter */
+        group->chunks[1].payload_bytes--;
+        break;
+    case 3: /* of another tick */
+        parity->header.tick++;
+        break;
+    default: /* of other groups */
+        parity->header.chunk_count--;
+        parity->header.chunk_index--;
+    }
+}
+
+Test(proto_chunks, a_parity_that_does_not_fit_kills_the_group, .init = start)
+{
+    for (int how = 0; how < 5; how++) {
+        struct parity_group *group = group_of((uint16_t)(100 + how), 4);
+        spoil(group, how);
+        enum arb_assembly_result result = ARB_ASSEMBLY_WAITING;
+        static const int order[] = {1, 3, 4, 2};
+        for (int i = 0; i < 4 && result == ARB_ASSEMBLY_WAITING; i++) {
+            result = add_chunk(&group->chunks[order[i]]);
+        }
+        cr_assert_eq(result, ARB_ASSEMBLY_CONFLICT, "way %d", how);
+        cr_assert_eq(add_chunk(&group->chunks[0]), ARB_ASSEMBLY_STALE);
+    }
+}
+
+Test(proto_chunks, what_is_left_behind_a_shorter_last_chunk_kills_the_group, .init = start)
+{
+    struct parity_group *group = group_of(9, 4);
+    group->parity[7] ^= 1;
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(add_chunk(&group->chunks[i]), ARB_ASSEMBLY_WAITING);
+    }
+    cr_assert_eq(add_chunk(&group->chunks[4]), ARB_ASSEMBLY_CONFLICT);
+}
+
+Test(proto_chunks, two_parities_that_differ_kill_the_group, .init = start)
+{
+    struct parity_group *group = group_of(9, 4);
+    cr_assert_eq(add_chunk(&group->chunks[4]), ARB_ASSEMBLY_WAITING);
+    group->chunks[4].header.last_bytes--;
+    cr_assert_eq(add_chunk(&group->chunks[4]), ARB_ASSEMBLY_CONFLICT);
+}
+
+Test(proto_chunks, a_parity_says_how_long_the_last_chunk_is)
+{
+    uint8_t bytes[64];
+    struct arb_chunk out;
+    struct parity_group *group = group_of(9, 4);
+    static const uint16_t bad[] = {0, PARITY_BYTES + 1};
+    for (int i = 0; i < 2; i++) {
+        group->chunks[4].header.last_bytes = bad[i];
+        size_t size = arb_chunk_encode(&group->chunks[4], bytes, sizeof bytes);
+        cr_assert_eq(arb_chunk_decode(bytes, size, &out), ARB_DECODE_RANGE);
+    }
 }

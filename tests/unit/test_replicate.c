@@ -133,7 +133,7 @@ Test(replicate, one_datagram_unless_one_entity_is_larger)
 
 Test(replicate, far_entities_come_less_often_and_the_own_one_always)
 {
-    rig_open_with(&(struct rig_options){&rig_schema, 65536, 1150, 50.0F, 3});
+    rig_open_with(&(struct rig_options){&rig_schema, 65536, 1150, 50.0F, 3, false});
     struct arb_rng rng;
     arb_rng_seed(&rng, 1, 1);
     for (uint16_t i = 0; i < 30; i++) {
@@ -163,7 +163,7 @@ Test(replicate, far_entities_come_less_often_and_the_own_one_always)
 /* Just the snapshots in which the far entity has its turn are lost. */
 Test(replicate, rates_yield_to_an_old_state)
 {
-    rig_open_with(&(struct rig_options){&rig_schema, 65536, 1150, 50.0F, 2});
+    rig_open_with(&(struct rig_options){&rig_schema, 65536, 1150, 50.0F, 2, false});
     struct arb_rng rng;
     arb_rng_seed(&rng, 1, 1);
     rig_add(7, 0, 60.0F, 0.0F);
@@ -452,7 +452,7 @@ Test(replicate, new_session_starts_afresh)
 /* A crowd that does not fit, bodies, enters and leaves, a lost snapshot now and then. */
 Test(replicate, warm_tick_allocates_nothing)
 {
-    rig_open_with(&(struct rig_options){&rig_schema, 30000, 500, 50.0F, 2});
+    rig_open_with(&(struct rig_options){&rig_schema, 30000, 500, 50.0F, 2, false});
     struct arb_rng rng;
     arb_rng_seed(&rng, 5, 5);
     for (uint16_t i = 0; i < 200; i++) {

@@ -157,8 +157,8 @@ static void check_known(const struct arb_held *known)
 static void play(const struct losses *losses)
 {
     static struct arb_held known;
-    rig_open_with(
-        &(struct rig_options){&rig_schema, losses->budget, losses->payload, losses->far_m, 2});
+    rig_open_with(&(struct rig_options){&rig_schema, losses->budget, losses->payload, losses->far_m,
+                                        2, false});
     rig.mute = true;
     rig.other = true;
     rig.client.controlled = (struct arb_key){1, 1};
