@@ -356,7 +356,7 @@ static bool chunk_equal(const struct proto_decoded *a, const struct proto_decode
            p->last_sequence == q->last_sequence && p->buffer_ticks == q->buffer_ticks &&
            p->control == q->control && p->chunk_index == q->chunk_index &&
            p->chunk_count == q->chunk_count && p->baseline == q->baseline &&
-           a->chunk.payload_bytes == b->chunk.payload_bytes &&
+           p->last_bytes == q->last_bytes && a->chunk.payload_bytes == b->chunk.payload_bytes &&
            memcmp(a->chunk.payload, b->chunk.payload, a->chunk.payload_bytes) == 0;
 }
 
