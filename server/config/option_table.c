@@ -95,8 +95,9 @@ const struct option config_options[] = {
     {"snapshot.far_every", OPTION_INT, AT(match.snapshot_far_every), 2, 8, "2", .unit = "snapshots",
      .doc = "See snapshot.far_m."},
     {"snapshot.parity", OPTION_BOOL, AT(match.snapshot_parity), 0, 0, "true", .unit = "",
-     .doc = "A snapshot of more than one datagram, as only an entity that is longer than one needs, "
-            "is sent with one datagram more, which makes up for any lost one of them."},
+     .doc =
+         "A snapshot of more than one datagram, as only an entity that is longer than one needs, "
+         "is sent with one datagram more, which makes up for any lost one of them."},
     {"interest.cell_m", OPTION_NUMBER, AT(match.interest_cell_m), 1, 1000, "8", .unit = "m",
      .doc = "Side of a cell of the grid that finds what is near. About a quarter of the enter "
             "radius is quick."},
