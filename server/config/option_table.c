@@ -144,13 +144,15 @@ const struct option config_options[] = {
             "tick, or the shot meets nobody. Each is counted, with its reason."},
     {"lagcomp.cover_grace_ms", OPTION_INT, AT(match.lagcomp.cover_grace_ms), 0, 700, "0",
      .unit = "ms",
-     .doc = "A victim whom static geometry has hidden from the shot's origin for longer than this "
-            "is not hit, whatever the shooter still saw; the ray goes on. Shorter is fairer to who "
-            "reached cover, and shots that looked right miss. 0: off, what was seen is hit."},
+     .doc =
+         "A victim whom static geometry has hidden from the shot's origin for longer than this "
+         "is not hit, whatever the shooter still saw; the ray goes on, or the projectile while it "
+         "is caught up. Shorter is fairer to who reached cover, and shots that looked right "
+         "miss. 0: off, what was seen is hit."},
     {"lagcomp.abilities_win", OPTION_BOOL, AT(match.lagcomp.abilities_win), 0, 0, "false",
      .unit = "",
      .doc = "A victim that is dashing by the server's word is not hit by a shot whose shooter did "
-            "not see the dash begin; the ray goes on."},
+            "not see the dash begin; the ray goes on, or the projectile while it is caught up."},
     {"lagcomp.projectile_catchup_ms", OPTION_INT, AT(match.lagcomp.projectile_catchup_ms), 0, 700,
      "250", .unit = "ms",
      .doc =
