@@ -40,7 +40,7 @@ static const char usage[] =
     "find\n"
     "                    faults of the simulation, not for players; ends when one is found\n"
     "without one of these it plays a match and exits:\n"
-    "  --check-config    checks configuration and map, starts nothing\n"
+    "  --check-config    checks configuration, map and what is to be written, starts nothing\n"
     "  --print-config    prints the effective configuration\n"
     "  --schema          prints the JSON Schema of the configuration\n"
     "  --version         prints the version\n"
@@ -160,11 +160,13 @@ static enum arb_result run_configured(const struct arguments *arguments, struct 
         return fflush(stdout) == 0 ? ARB_OK : ARB_FILES;
     }
     result = loop_check(&config, arena, &map, error);
+    bool is_check = arguments->request == REQUEST_CHECK;
+    if (result == ARB_OK && is_check) result = loop_check_files(&config, error);
     if (result != ARB_OK) {
         fprintf(stderr, "%s\n", error);
         return result;
     }
-    if (arguments->request == REQUEST_CHECK) return ARB_OK;
+    if (is_check) return ARB_OK;
     ops_log_open(&(struct ops_log_options){.fd = STDERR_FILENO,
                                            .level = (enum ops_level)config.log.level,
                                            .format = (enum ops_log_format)config.log.format});

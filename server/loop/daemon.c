@@ -95,6 +95,16 @@ enum arb_result loop_check(const struct config *config, struct arb_arena *arena,
     return ARB_CONFIG;
 }
 
+enum arb_result loop_check_files(const struct config *config, char error[LOOP_ERROR_BYTES])
+{
+    enum arb_result result = ARB_OK;
+    if (config->result_path[0] != '\0') result = ops_result_check(config->result_path, error);
+    if (result == ARB_OK && config->rewind_trace[0] != '\0') {
+        result = ops_trace_check(config->rewind_trace, error);
+    }
+    return result;
+}
+
 /* ---- start ---- */
 
 static enum arb_result draw(void *bytes, size_t count, char *error)
@@ -372,8 +382,7 @@ enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
                            char error[LOOP_ERROR_BYTES])
 {
     struct daemon daemon = {.config = config, .map = map, .serving = serving};
-    enum arb_result result = ARB_OK;
-    if (config->result_path[0] != '\0') result = ops_result_check(config->result_path, error);
+    enum arb_result result = loop_check_files(config, error);
     if (result == ARB_OK) result = open_net(&daemon, arena, error);
     if (result == ARB_OK) {
         daemon.geometry = arb_geometry_create(map->shapes, map->shape_count, map->bounds);

@@ -13,6 +13,10 @@ enum { LOOP_ERROR_BYTES = CONFIG_ERROR_BYTES, LOOP_SYNCTEST_MAX = 120 };
 enum arb_result loop_check(const struct config *config, struct arb_arena *arena, struct map *map,
                            char error[LOOP_ERROR_BYTES]);
 
+/* Whether the files that a match writes can be written; leaves none and changes none. ARB_FILES
+ * with one line in `error`. loop_serve asks by itself. */
+enum arb_result loop_check_files(const struct config *config, char error[LOOP_ERROR_BYTES]);
+
 /* What is asked of one process and is no option. */
 struct loop_serving {
     uint64_t started_ns;     /* when main began (loop_now_ns) */

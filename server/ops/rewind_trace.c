@@ -242,6 +242,18 @@ static enum arb_result fail(char *error, const char *path, const char *what, int
     return ARB_FILES;
 }
 
+enum arb_result ops_trace_check(const char *path, char error[OPS_ERROR_BYTES])
+{
+    /* What is there already may be somebody's trace: it is neither emptied nor removed. */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+    bool is_new = fd >= 0;
+    if (!is_new && errno == EEXIST) fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return fail(error, path, "cannot write it", errno);
+    close(fd);
+    if (is_new) unlink(path);
+    return ARB_OK;
+}
+
 enum arb_result ops_trace_open(struct ops_trace **out, const char *path,
                                const struct ops_trace_head *head, struct arb_arena *arena,
                                char error[OPS_ERROR_BYTES])

@@ -30,6 +30,10 @@ struct ops_trace_head {
 
 struct ops_trace;
 
+/* Whether it can be opened for writing; leaves no new file, and an old one as it is. ARB_FILES with
+ * one sentence in `error`. */
+enum arb_result ops_trace_check(const char *path, char error[OPS_ERROR_BYTES]);
+
 /* Makes or empties the file, readable by its owner alone, and writes the first line. ARB_FILES with
  * one sentence in `error`. Memory from the arena; the file until ops_trace_close. */
 enum arb_result ops_trace_open(struct ops_trace **out, const char *path,

@@ -277,10 +277,21 @@ class Replay(daemon.Case):
         xml.etree.ElementTree.fromstring(replay("shot", trace, len(shots) - 1).stdout)
 
     def test_the_daemon_names_a_file_it_cannot_write(self):
-        done = daemon.run("--config", daemon.ARENA, "--set", "net.port=0", "--set", "match.result_path=", "--set",
-                          "debug.rewind_trace=/nowhere/trace")
-        self.assertEqual(done.returncode, 74)
-        self.assertIn("debug.rewind_trace: /nowhere/trace: cannot write it", done.stderr)
+        for more in ([], ["--check-config"]):
+            done = daemon.run("--config", daemon.ARENA, "--set", "net.port=0", "--set", "match.result_path=", "--set",
+                              "debug.rewind_trace=/nowhere/trace", *more)
+            self.assertEqual(done.returncode, 74)
+            self.assertIn("debug.rewind_trace: /nowhere/trace: cannot write it", done.stderr)
+
+    def test_a_check_leaves_files_as_they_are(self):
+        old, new = self.folder / "old", self.folder / "new"
+        old.write_text("somebody's trace\n")
+        for path in (old, new):
+            done = daemon.run("--config", daemon.ARENA, "--set", f"match.result_path={self.folder / 'result.json'}",
+                              "--set", f"debug.rewind_trace={path}", "--check-config")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(old.read_text(), "somebody's trace\n")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["old"])
 
     def test_launches_are_traced_with_their_way_and_their_hits(self):
         path = self.folder / "launches"
