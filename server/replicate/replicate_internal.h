@@ -21,7 +21,7 @@ enum {
     REPLICATE_OLD_SNAPSHOTS = 24,
     /* What could not be renewed for so long leaves the view: a baseline is of use only while all
      * its states are among the published frames, and it still has to travel and be acknowledged. */
-    REPLICATE_TOO_OLD_SNAPSHOTS = 48,
+    REPLICATE_TOO_OLD_SNAPSHOTS = REWIND_STATE_SNAPSHOTS,
     /* Oldest states that a baseline may have. */
     REPLICATE_AGES = 64,
     REPLICATE_WEIGHT_MAX = 10,

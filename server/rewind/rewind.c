@@ -18,13 +18,18 @@ uint32_t rewind_samples(uint32_t max_rewind_ms, uint32_t tick_rate, uint32_t win
     return arb_ms_to_ticks(ms, tick_rate) + EDGE_SAMPLES + window_ticks;
 }
 
-/* A baseline may be 64 snapshots old; 4 more as at the edge of the samples. */
+/* A baseline may be 64 snapshots old; 4 more as at the edge of the samples. A view as old as is
+ * allowed, whose snapshot others were carried on from, may show a state that was left out of
+ * snapshots ever since it became as old as the oldest that a client keeps. */
 uint32_t rewind_frames(const struct rewind_config *config)
 {
+    uint32_t interval = config->snapshot_interval_ticks;
     uint32_t samples =
         rewind_samples(config->max_rewind_ms, config->tick_rate, config->window_ticks);
-    uint32_t baselines = 64 * config->snapshot_interval_ticks + 4;
-    return samples > baselines ? samples : baselines;
+    uint32_t views =
+        samples + arb_move_extrapolation_cap(interval) + REWIND_STATE_SNAPSHOTS * interval;
+    uint32_t baselines = 64 * interval + 4;
+    return views > baselines ? views : baselines;
 }
 
 static float reach_of(const struct rewind_kind *kind)

