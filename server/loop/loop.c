@@ -210,6 +210,7 @@ static void run_due(struct loop *loop)
     if (due > 1) match_was_late(loop->options.match, (uint32_t)((now_ns - deadline_ns) / 1000000));
     loop->report->dropped_ticks += loop->scheduler.dropped_ticks - dropped;
     if (loop->scheduler.dropped_ticks > dropped) {
+        match_time_dropped(loop->options.match, loop->scheduler.dropped_ticks - dropped);
         ops_log(OPS_WARN, "time_dropped",
                 OPS_UINT("ticks", loop->scheduler.dropped_ticks - dropped));
     }

@@ -31,6 +31,12 @@ void match_destroy(struct match *match);
 void tick_run(struct match *match, enum tick_mode mode);
 
 arb_tick match_tick(const struct match *match); /* S[tick] */
+
+/* The server was too slow and so many ticks of time were dropped; before the tick that comes next.
+ * Clients cannot know yet and draw ahead of it for seconds; claimed views are judged by that
+ * (views.c). No tick depends on it. */
+void match_time_dropped(struct match *match, uint64_t ticks);
+
 /* Checksum of the state as committed by the newest tick. */
 uint64_t match_checksum(const struct match *match);
 enum arb_phase match_phase(const struct match *match);

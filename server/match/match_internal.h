@@ -33,13 +33,14 @@ struct view_track {
     uint32_t newest_acked;            /* snapshot id that was measured last */
     uint32_t told;                    /* the same before the packet in hand */
     arb_fine wait_mean, wait_deviation;
-    arb_fine announced;  /* delay of drawing */
-    arb_fine delay;      /* what is believed of it */
-    arb_tick delay_tick; /* S[tick] of the newest packet; 0: nothing was announced yet */
-    arb_fine newest_at;  /* time of the newest view that was applied */
-    arb_fine lag;        /* from a view to the moment of its input, as believed */
-    arb_tick lag_target; /* target of the newest input that it is of; 0: none yet */
-    arb_fine picture_at; /* time of the newest view, and the first input that claimed it */
+    arb_fine announced;     /* delay of drawing */
+    arb_fine delay;         /* what is believed of it */
+    arb_tick delay_tick;    /* S[tick] of the newest packet; 0: nothing was announced yet */
+    arb_fine newest_at;     /* time of the newest view that was applied */
+    arb_fine lag;           /* from a view to the moment of its input, as believed */
+    arb_fine lag_deviation; /* of what is claimed from that */
+    arb_tick lag_target;    /* target of the newest input that it is of; 0: none yet */
+    arb_fine picture_at;    /* time of the newest view, and the first input that claimed it */
     arb_tick picture_target;
 };
 
@@ -164,6 +165,8 @@ struct match {
     uint64_t decided_checksum;
     arb_tick ended_tick; /* published tick that ended it; meaningful in phase ended */
     uint64_t joins_refused, spectators_refused;
+    arb_fine lost_time; /* by which clients may draw ahead: ticks of time were dropped */
+    arb_tick lost_tick; /* S[tick] before which the last of them were */
     uint32_t present;
 };
 

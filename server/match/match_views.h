@@ -15,6 +15,7 @@
     X(FUTURE, "future")         /* after the server's present */                                   \
     X(TOO_OLD, "too_old")       /* more than max_rewind_ms, or of states no longer remembered */   \
     X(BACKWARD, "backward")     /* before a view of the same client that was applied */            \
+    X(FROZEN, "frozen")         /* others stood in it for longer than its link was ever silent */  \
     X(RATE, "rate")             /* expected only if its delay, or the lag of its views behind      \
                                    their inputs, might change so fast */                           \
     X(UNEXPECTED, "unexpected") /* outside of view_tolerance_ms around what was expected */

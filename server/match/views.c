@@ -9,8 +9,8 @@
  * and the delay that the client announces all the time, and that one moves no faster than an honest
  * client's, nor does the lag of its views behind their inputs; and views only go forward. Nor
  * does standing still help: a client that has told of a snapshot does not draw as if it had not
- * come, and where nothing newer came to be told of, what stands frozen on the screen grows too old
- * all the same. */
+ * come; where nothing newer came to be told of, others may stand for as long as its link is known
+ * to be silent, and grow too old all the same. */
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
@@ -32,10 +32,18 @@ enum {
     JITTER_DEVIATIONS = 4,
     DEVIATION_SHARE = 16, /* of the newest arrival in the running means */
     DELAY_STEPS = 16,     /* the announced delay is in 1/16 tick */
+    /* For how long others may stand, past what they are carried on for: tenths of a ms for each
+     * square ms of the deviation of arrival. Of 4 ms, as on a good link, 19 ms; of 12, as on a bad
+     * one, 173. */
+    FROZEN_PER_MS = 12,
     /* A view and its input are of two clocks of the client, so their difference changes as slowly
-     * as the delay; but a game may draw before or after it makes its inputs, and these fall on
-     * whole ticks. */
+     * as the delay. A game that makes inputs between drawing and asking its player puts some of
+     * them a tick later; one that always does the same has next to none of that. */
     LAG_SLACK_MS = 17,
+    LAG_LEAST_MS = 2,
+    LAG_DEVIATIONS = 2,
+    LOST_S = 8, /* after time was dropped, until clients are right again */
+    LOST_MOST_MS = 500,
     PICTURE_MS =
         67, /* inputs of one drawn frame share its picture: at 15 frames a second so long */
 };
@@ -92,9 +100,27 @@ static arb_fine clamp(arb_fine value, arb_fine low, arb_fine high)
     return lesser(greater(value, low), high);
 }
 
+/* How far ahead an honest client may still draw: its estimate of the server's time comes from
+ * pings of seconds, and its clocks go back no faster than they run. */
+static arb_fine lost_time(const struct match *match)
+{
+    arb_tick most = (arb_tick)(LOST_S * match->config.tick_rate);
+    return match->world.head->tick - match->lost_tick <= most ? match->lost_time : 0;
+}
+
 static bool is_compensated(const struct match *match)
 {
     return match->config.lagcomp.max_rewind_ms > 0;
+}
+
+/* ---- time that the server dropped ---- */
+
+void match_time_dropped(struct match *match, uint64_t ticks)
+{
+    arb_fine most = fine_of_ms(match, LOST_MOST_MS);
+    arb_fine more = ticks < LOST_MOST_MS ? fine(ticks) : most;
+    match->lost_time = lesser(lost_time(match) + more, most);
+    match->lost_tick = match->world.head->tick;
 }
 
 /* ---- what is measured of a client ---- */
@@ -225,6 +251,20 @@ static bool is_too_old(const struct match *match, const struct arb_view *view, a
     return shown_at(match, view) < oldest_allowed(match, consumed);
 }
 
+/* Whether others stand for longer than this client's link explains. What the client does not tell
+ * of may be lost, or be kept for as long as somebody stands in the open in an older picture:
+ * nothing in its acknowledgements tells one from the other. So its own inputs are asked, which
+ * cannot be held up without being late: who sends them evenly is rarely without snapshots for
+ * long. */
+static bool is_frozen(const struct match *match, const struct view_track *track,
+                      const struct arb_view *view)
+{
+    arb_fine past = arb_view_at(view) - shown_at(match, view);
+    arb_fine deviation = track->wait_deviation;
+    return past - lost_time(match) >
+           deviation * deviation * FROZEN_PER_MS / (10 * fine_of_ms(match, 1));
+}
+
 /* Whether these frames leave out a snapshot that the client had told of before it made the input:
  * inputs come here once, with the first packet that has them, so whatever came in a packet before
  * was sent when this input was not made yet. What it drew then may be a frame of its own older. */
@@ -241,7 +281,8 @@ static struct permitted expected(const struct match *match, const struct view_tr
 {
     arb_fine tolerance = fine_of_ms(match, match->config.lagcomp.view_tolerance_ms);
     arb_fine middle = claim->now - least_round_trip(track) - delay;
-    return (struct permitted){middle - tolerance - held_up(track, claim->wait), middle + tolerance};
+    return (struct permitted){middle - tolerance - held_up(track, claim->wait),
+                              middle + tolerance + lost_time(match)};
 }
 
 static bool is_within(arb_fine at, struct permitted permitted)
@@ -282,8 +323,9 @@ static struct permitted steady(const struct match *match, const struct view_trac
         return (struct permitted){INT64_MIN, INT64_MAX};
     }
     arb_fine middle = claim->moment - track->lag;
-    arb_fine most =
-        fine_of_ms(match, LAG_SLACK_MS) + most_change(match, track->lag_target, claim->target);
+    arb_fine slack = fine_of_ms(match, LAG_LEAST_MS) + LAG_DEVIATIONS * track->lag_deviation;
+    arb_fine most = lesser(slack, fine_of_ms(match, LAG_SLACK_MS)) +
+                    most_change(match, track->lag_target, claim->target) + lost_time(match);
     return (struct permitted){middle - most, middle + most};
 }
 
@@ -298,8 +340,12 @@ static void follow_lag(const struct match *match, struct view_track *track,
         track->picture_at = claim->at;
         track->picture_target = claim->target;
     }
-    arb_fine lag = claim->moment - claim->at;
-    if (track->lag_target != 0) {
+    arb_fine lag = claim->moment - claim->at, most = fine_of_ms(match, LAG_SLACK_MS);
+    if (track->lag_target == 0) {
+        track->lag_deviation = most / LAG_DEVIATIONS; /* not known yet */
+    } else {
+        arb_fine off = lag < track->lag ? track->lag - lag : lag - track->lag;
+        track->lag_deviation += (lesser(off, most) - track->lag_deviation) / DEVIATION_SHARE;
         arb_fine step = most_change(match, track->lag_target, claim->target);
         lag = clamp(lag, track->lag - step, track->lag + step);
     }
@@ -317,15 +363,18 @@ static enum match_view_verdict judge(const struct match *match, uint16_t slot,
         is_forgetful(match, slot, &held) || !arb_held_place(&held, &claim->view, &place)) {
         return MATCH_VIEW_NOT_SENT;
     }
-    if (claim->at > claim->now) {
+    if (claim->at > claim->now + lost_time(match)) {
         return MATCH_VIEW_FUTURE;
     }
     if (is_too_old(match, &claim->view, claim->consumed) ||
         !is_remembered(match, &held.frames[place.from], claim->consumed)) {
         return MATCH_VIEW_TOO_OLD;
     }
-    if (claim->at < track->newest_at) {
+    if (claim->at < track->newest_at - lost_time(match)) {
         return MATCH_VIEW_BACKWARD;
+    }
+    if (is_frozen(match, track, &claim->view)) {
+        return MATCH_VIEW_FROZEN;
     }
     if (is_within(claim->at, expected(match, track, claim, track->delay))) {
         return is_within(claim->at, steady(match, track, claim)) ? MATCH_VIEW_HONOURED
@@ -372,7 +421,8 @@ static struct arb_view replaced(const struct match *match, uint16_t slot, const 
     at = clamp(at, permitted.low, permitted.high);
     at = greater(at, oldest_allowed(match, claim->consumed));
     at = lesser(greater(at, track->newest_at), claim->now);
-    return nearest_drawable(match, slot, at, claim->consumed);
+    struct arb_view view = nearest_drawable(match, slot, at, claim->consumed);
+    return is_frozen(match, track, &view) ? present_view : view;
 }
 
 enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct arb_input *input,

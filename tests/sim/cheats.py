@@ -19,7 +19,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 SIM = TOP / os.environ.get("ARBITER_BUILD", "build/release") / "bin" / "arbiter-sim"
-CHEATS = ("random", "old", "recent", "alternating", "future", "stall", "lag")
+CHEATS = ("random", "old", "recent", "alternating", "future", "stall", "lag", "held", "freeze", "ahead")
 # It never needs to reload, hits where it aims, and nobody dies of it: every press is a shot.
 WEAPON = {"range_m": 30, "damage": 0, "damage_far": 0, "falloff_from_m": 8, "falloff_to_m": 24, "spread_rad": 0,
           "spread": "uniform", "pellets": 1, "pierce": 0, "pierce_factor": 0.5, "interval_ms": 50, "magazine": 0,

@@ -347,3 +347,40 @@ Test(rewind_measure, a_launch_into_another_past_is_noticed)
     cr_expect_gt(flights.held.errors, 20);
     stop(&run);
 }
+
+/* ---- a slow server ---- */
+
+static void be_too_slow(struct sim *sim)
+{
+    if (sim->ticks % 500 == 0) sim->server_busy_us = sim->now_us + 230000;
+}
+
+/* A server that is too slow drops time: its clients are ahead of it until they have learnt. */
+Test(rewind_measure, it_stays_exact_and_honest_when_the_server_drops_time)
+{
+    static const struct {
+        const char *profile;
+        bool extrapolates;
+    } rows[] = {{"lan", false}, {"average", false}, {"average", true}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct run run = {.clients = 6,
+                          .ticks = 4000,
+                          .seed = 3,
+                          .profile = rows[i].profile,
+                          .extrapolates = rows[i].extrapolates,
+                          .hook = be_too_slow};
+        struct sim_rewind_figures figures = play(&run);
+        struct match_view_counts counts = match_view_totals(run.sim->match);
+        uint64_t claims = 0;
+        for (int verdict = 0; verdict < MATCH_VIEW_VERDICTS; verdict++) {
+            claims += counts.claims[verdict];
+        }
+        cr_assert_geq(run.sim->scheduler.dropped_ticks, 40, "row %zu", i);
+        cr_assert_geq(figures.shots[SIM_SHOT_honoured], 100);
+        cr_expect_geq(100 * counts.claims[MATCH_VIEW_HONOURED], 98 * claims, "row %zu: %u of %u", i,
+                      (unsigned)counts.claims[MATCH_VIEW_HONOURED], (unsigned)claims);
+        cr_expect_eq(sim_violations(run.sim, SIM_INVARIANT_rewind_error), 0);
+        cr_expect_eq(sim_violations(run.sim, SIM_INVARIANT_rewind_decision), 0);
+        stop(&run);
+    }
+}

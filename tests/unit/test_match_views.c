@@ -449,16 +449,26 @@ Test(match_views, acknowledgements_of_the_future_change_nothing)
 
 Test(match_views, a_view_of_what_no_packet_acknowledged_is_not_honoured)
 {
-    open_live();
-    warm_up(40);
-    for (uint32_t i = 0; i < 12; i++) {
-        say_input(i == 11 ? ARB_BUTTON_FIRE : 0);
-        queue[queued - 1].inputs.has_ack = false;
+    for (int is_steady = 0; is_steady < 2; is_steady++) {
+        setup();
+        open_live();
+        warm_up(40);
+        for (uint32_t i = 0; i < 12; i++) {
+            say_input(i == 11 ? ARB_BUTTON_FIRE : 0);
+            queue[queued - 1].inputs.has_ack = false;
+            if (!is_steady) uneven(1.0F);
+            run_tick();
+        }
         run_tick();
+        cr_expect_eq(claims(MATCH_VIEW_NOT_SENT), 1);
+        if (is_steady) {
+            cr_expect_eq(rewound(), 0, "on such a link nobody stands for so long");
+        } else {
+            cr_expect(rewound() > 3 && rewound() < 17, "nearest of what was: extrapolated");
+        }
+        close_match();
     }
-    run_tick();
-    cr_expect_eq(claims(MATCH_VIEW_NOT_SENT), 1);
-    cr_expect(rewound() > 3 && rewound() < 17, "nearest of what was: extrapolated");
+    open_live();
 }
 
 Test(match_views, a_client_that_never_acknowledged_meets_the_present)
@@ -473,6 +483,68 @@ Test(match_views, a_client_that_never_acknowledged_meets_the_present)
     cr_expect_eq(claims(MATCH_VIEW_HONOURED), 0);
     cr_expect_eq(claims(MATCH_VIEW_NOT_SENT), 20);
     cr_expect_eq(rewound(), 0);
+}
+
+/* The picture of a moment before the true one, parts of a tick. */
+static void claim_older(float ticks)
+{
+    struct arb_input *input = say_input(ARB_BUTTON_FIRE);
+    struct arb_held held = held_then();
+    arb_held_find(&held, drawn_at() - (arb_fine)(ticks * (float)ARB_FINE_TICK), &input->view);
+}
+
+/* A game may make some inputs a tick later than it drew; one that never did has no such excuse. */
+Test(match_views, who_keeps_time_is_given_less_room_than_who_does_not)
+{
+    static const struct {
+        float wanders;
+        enum match_view_verdict verdict;
+    } rows[] = {{0.0F, MATCH_VIEW_RATE}, {0.9F, MATCH_VIEW_HONOURED}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        setup();
+        open_live();
+        warm_up(40);
+        for (uint32_t n = 0; n < 81; n++) {
+            claim_older(n % 2 == 0 ? 0.0F : rows[i].wanders);
+            run_tick();
+            warm_up(2);
+        }
+        uint64_t before = claims(rows[i].verdict);
+        cr_expect_eq(claims(MATCH_VIEW_HONOURED), 81, "row %zu", i);
+        claim_older(0.9F);
+        run_tick();
+        cr_expect_eq(claims(rows[i].verdict), before + 1, "row %zu", i);
+        close_match();
+    }
+    open_live();
+}
+
+/* Its clients' estimate of the server's time is ahead by as much, and comes back within seconds. */
+Test(match_views, who_draws_ahead_since_the_server_dropped_time_is_honoured)
+{
+    static const struct {
+        uint32_t dropped, since, ahead; /* ticks */
+        enum match_view_verdict verdict;
+    } rows[] = {{0, 0, 12, MATCH_VIEW_FUTURE},      {12, 0, 12, MATCH_VIEW_HONOURED},
+                {12, 240, 12, MATCH_VIEW_HONOURED}, {12, 500, 12, MATCH_VIEW_FUTURE},
+                {12, 0, 25, MATCH_VIEW_FUTURE},     {200, 0, 45, MATCH_VIEW_FUTURE}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        setup();
+        open_live();
+        warm_up(60);
+        if (rows[i].dropped > 0) match_time_dropped(match, rows[i].dropped);
+        warm_up(rows[i].since);
+        client.announce = 4 * 16;
+        client.delay -= (arb_fine)rows[i].ahead * ARB_FINE_TICK;
+        say_input(ARB_BUTTON_FIRE);
+        run_tick();
+        run_tick();
+        cr_expect_eq(claims(rows[i].verdict), 1, "row %zu", i);
+        bool honoured = rows[i].verdict == MATCH_VIEW_HONOURED;
+        cr_expect_eq(shot_ray.pairs != NULL, honoured, "row %zu: else the present", i);
+        close_match();
+    }
+    open_live();
 }
 
 /* ---- late, and missing ---- */

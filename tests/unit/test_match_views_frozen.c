@@ -37,6 +37,7 @@ Test(match_views_frozen, who_has_told_of_a_snapshot_does_not_draw_as_if_it_had_n
         open_live();
         warm_up(120);
         freeze(say_input(ARB_BUTTON_FIRE), rows[i].back);
+        uneven(1.0F);
         run_tick();
         run_tick();
         cr_expect_eq(claims(rows[i].verdict), 1, "%u back", rows[i].back);
@@ -69,12 +70,50 @@ Test(match_views_frozen, what_stands_frozen_grows_too_old)
         }
         client.got = held;
         say_input(ARB_BUTTON_FIRE);
+        uneven(2.0F);
         run_tick();
         run_tick();
         bool honoured = rows[i].verdict == MATCH_VIEW_HONOURED;
         cr_expect_eq(claims(rows[i].verdict), 1, "%u ticks", rows[i].silence);
         cr_expect_eq(shot_ray.pairs != NULL, honoured, "%u ticks", rows[i].silence);
         cr_expect_leq(ticks_before(&shot_ray.view), 30 + 4, "max_rewind_ms, and carried on");
+        close_match();
+    }
+    open_live();
+}
+
+/* A link that delivers inputs evenly is not silent for long in the other direction. */
+Test(match_views_frozen, others_stand_for_no_longer_than_the_link_of_the_inputs_explains)
+{
+    static const struct {
+        int32_t tick_rate;
+        float deviation;  /* ticks, of its inputs */
+        uint32_t silence; /* ticks without another acknowledgement */
+        enum match_view_verdict verdict;
+    } rows[] = {{60, 0.0F, 2, MATCH_VIEW_HONOURED},  {60, 0.0F, 10, MATCH_VIEW_FROZEN},
+                {60, 0.25F, 10, MATCH_VIEW_FROZEN},  {60, 0.75F, 16, MATCH_VIEW_HONOURED},
+                {60, 0.75F, 24, MATCH_VIEW_FROZEN},  {60, 2.0F, 24, MATCH_VIEW_HONOURED},
+                {128, 0.75F, 16, MATCH_VIEW_FROZEN}, {128, 1.5F, 24, MATCH_VIEW_HONOURED}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        setup();
+        config.tick_rate = rows[i].tick_rate;
+        open_live();
+        warm_up(60);
+        struct arb_held held = held_then();
+        for (uint32_t n = 0; n < rows[i].silence; n++) {
+            client.got = held;
+            say_input(0);
+            run_tick();
+        }
+        client.got = held;
+        say_input(ARB_BUTTON_FIRE);
+        /* What this input adds to it. */
+        uneven(rows[i].deviation * 16.0F / 15.0F);
+        run_tick();
+        run_tick();
+        cr_expect_eq(claims(rows[i].verdict), 1, "row %zu", i);
+        bool honoured = rows[i].verdict == MATCH_VIEW_HONOURED;
+        cr_expect_eq(ticks_before(&shot_ray.view) > 0, honoured, "row %zu: else the present", i);
         close_match();
     }
     open_live();
@@ -95,16 +134,27 @@ Test(match_views_frozen, held_fire_meets_nobody_who_is_frozen_for_too_long)
     cr_expect_null(shot_ray.pairs, "the present in the end");
 }
 
+/* As long ago as max_rewind_ms allows, and then of the oldest state that a client has. */
 Test(match_views_frozen, a_view_of_states_that_are_no_longer_remembered_is_too_old)
 {
     static const struct {
+        int32_t tick_rate, interval;
+        uint32_t way; /* ticks, in each direction */
         uint16_t age; /* ticks, of one state in the view */
         enum match_view_verdict verdict;
-    } rows[] = {{100, MATCH_VIEW_HONOURED}, {125, MATCH_VIEW_TOO_OLD}};
+    } rows[] = {{60, 2, 3, 95, MATCH_VIEW_HONOURED},    {60, 2, 3, 127, MATCH_VIEW_TOO_OLD},
+                {20, 1, 2, 47, MATCH_VIEW_HONOURED},    {20, 2, 2, 95, MATCH_VIEW_HONOURED},
+                {20, 3, 1, 143, MATCH_VIEW_HONOURED},   {60, 1, 12, 47, MATCH_VIEW_HONOURED},
+                {60, 2, 12, 95, MATCH_VIEW_HONOURED},   {60, 3, 11, 143, MATCH_VIEW_HONOURED},
+                {128, 1, 29, 47, MATCH_VIEW_HONOURED},  {128, 2, 28, 95, MATCH_VIEW_HONOURED},
+                {128, 3, 28, 143, MATCH_VIEW_HONOURED}, {128, 1, 29, 62, MATCH_VIEW_TOO_OLD}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         setup();
+        config.tick_rate = rows[i].tick_rate;
+        config.snapshot_interval_ticks = rows[i].interval;
+        client.down = client.up = rows[i].way;
         open_live();
-        warm_up(160);
+        warm_up(260);
         const struct arb_input *input = say_input(ARB_BUTTON_FIRE);
         struct replicate_state *state = &match->replicate->clients[0];
         uint32_t id = input->view.held;
@@ -112,7 +162,8 @@ Test(match_views_frozen, a_view_of_states_that_are_no_longer_remembered_is_too_o
             id--;
         state->entries[state->sent[id % REPLICATE_RING].first].age = rows[i].age;
         run_tick();
-        cr_expect_eq(claims(rows[i].verdict), 1, "%u ticks", rows[i].age);
+        cr_expect_eq(claims(rows[i].verdict), 1, "%d Hz, every %d, %u ticks", rows[i].tick_rate,
+                     rows[i].interval, rows[i].age);
         close_match();
     }
     open_live();

@@ -226,7 +226,7 @@ Test(ops_result, file_has_every_member_and_64_bits_as_strings)
         "\"rewound_hit_ms\":{\"count\":0,\"p50\":0,\"p90\":0,\"p99\":0,\"max\":0,\"counts\":[]},\n"
         "\"cover_hit_ms\":{\"count\":1,\"p50\":0,\"p90\":0,\"p99\":0,\"max\":0,\"counts\":[1]},\n"
         "\"claims\":{\"honoured\":9,\"not_sent\":0,\"future\":0,\"too_old\":2,\"backward\":0,"
-        "\"rate\":0,\"unexpected\":0},\"late\":3,\"unseen\":4,\"spared\":5},"
+        "\"frozen\":0,\"rate\":0,\"unexpected\":0},\"late\":3,\"unseen\":4,\"spared\":5},"
         "\"checksum\":\"0000000000000abc\"}\n");
     close_folder();
 }

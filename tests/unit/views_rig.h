@@ -99,6 +99,12 @@ static inline void warm_up(uint32_t ticks)
     }
 }
 
+/* As if its inputs had come so unevenly, ticks of deviation. */
+static inline void uneven(float ticks)
+{
+    match->seats[client.slot].views.wait_deviation = (arb_fine)(ticks * (float)ARB_FINE_TICK);
+}
+
 static inline uint64_t claims(enum match_view_verdict verdict)
 {
     return match_view_counts(match, 0).claims[verdict];

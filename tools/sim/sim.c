@@ -242,8 +242,11 @@ static void run_server(struct sim *sim)
     sim->server_poll_us = sim->now_us + SERVER_POLL_US;
     uint64_t now_ns = sim_clock_ns(&sim->server_clock, sim->now_us);
     uint64_t deadline_ns = scheduler_deadline_ns(&sim->scheduler);
+    uint64_t dropped = sim->scheduler.dropped_ticks;
     uint32_t due = scheduler_due(&sim->scheduler, now_ns);
+    dropped = sim->scheduler.dropped_ticks - dropped;
     if (due > 1) match_was_late(sim->match, (uint32_t)((now_ns - deadline_ns) / 1000000));
+    if (dropped > 0) match_time_dropped(sim->match, dropped);
     sim_checks_turn(sim, NULL);
     if (due == 0) receive(sim);
     for (uint32_t i = 0; i < due; i++) {

@@ -77,7 +77,10 @@ enum sim_invariant {
     X(alternating, "an old one and the true one in turns")                                         \
     X(future, "what has not been drawn yet")                                                       \
     X(stall, "an old one, and it stalls and bursts")                                               \
-    X(lag, "an old one while it acknowledges late, the newest in sight while it does not")
+    X(lag, "an old one while it acknowledges late, the newest in sight while it does not")         \
+    X(held, "the true moment, but without the newest snapshots where that shows an enemy")         \
+    X(freeze, "as if no snapshot had come since an enemy was in sight")                            \
+    X(ahead, "as `recent`, and its inputs are 300 ms early")
 
 enum sim_cheat {
 #define X(name, text) SIM_CHEAT_##name,

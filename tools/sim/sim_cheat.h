@@ -19,6 +19,9 @@ void sim_cheater_destroy(struct sim_cheater *cheater);
  * sight in what it really drew. */
 void sim_cheater_count(const struct sim_cheater *cheater, uint64_t *presses, uint64_t *in_sight);
 
+/* What it asks of its client from the start. NULL: nothing. */
+void sim_cheater_configure(const struct sim_cheater *cheater, struct arbiter_config *config);
+
 /* For bot_set_hands: the trigger. */
 void sim_cheater_hands(void *user, const struct arbiter_view *view, struct arbiter_input *input);
 

@@ -134,6 +134,7 @@ static void come(struct sim *sim, struct sim_player *player)
             config.interpolation_min_ms = sim->options.interpolation_ms;
             config.interpolation_max_ms = sim->options.interpolation_ms;
         }
+        if (player->index == 0) sim_cheater_configure(sim->cheater, &config);
         player->client = arbiter_client_create(&config);
         ARB_ASSERT(player->client != NULL);
     }
