@@ -326,7 +326,9 @@ static struct permitted steady(const struct match *match, const struct view_trac
     arb_fine slack = fine_of_ms(match, LAG_LEAST_MS) + LAG_DEVIATIONS * track->lag_deviation;
     arb_fine most = lesser(slack, fine_of_ms(match, LAG_SLACK_MS)) +
                     most_change(match, track->lag_target, claim->target) + lost_time(match);
-    return (struct permitted){middle - most, middle + most};
+    /* A held trigger: what was drawn at the end of a tick may get into the input of the next. */
+    arb_fine held = claim->target == track->lag_target + 1 ? ARB_FINE_TICK : 0;
+    return (struct permitted){middle - most - held, middle + most};
 }
 
 /* Goes towards what is claimed as fast as an honest client's lag may. */

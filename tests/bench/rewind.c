@@ -1,7 +1,7 @@
 /* What a rewound shot costs, beside a floor in the same scene: one tree of static boxes, one tree
  * of boxes around the ways of the window, arrays of past places, one capsule test for each
  * candidate, nothing checked, nothing sorted. 1,000 and 10,000 characters that walk about, as many
- * to the square metre. Prints a line per scene. usage: bench_rewind [rounds]
+ * to the square metre. Prints a line per scene. usage: bench_rewind [rounds [scene]]
  */
 #include "server/loop/clock.h"
 #include "server/rewind/rewind.h"
@@ -358,6 +358,7 @@ int main(int argc, char **argv)
     uint32_t rounds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 20;
     floor_ = arb_mem_alloc(sizeof *floor_);
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+        if (argc > 2 && strcmp(argv[2], scenes[i].name) != 0) continue;
         measure(&scenes[i], rounds > 0 ? rounds : 1);
     }
     arb_mem_free(floor_);
