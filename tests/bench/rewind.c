@@ -32,7 +32,7 @@ enum {
 #define M2_PER_WALL 60.0F
 #define STEP_M 0.1F /* a tick: 6 m/s */
 
-static const struct rewind_kind kinds[2] = {
+static const struct rewind_kind kinds[ARB_KINDS_MAX] = {
     [ARB_ARENA_CHARACTER] = {.shapes = {{{-0.2F, 0}, {0.2F, 0}, 0.4F, 0}}, .count = 1}};
 
 struct scene {
