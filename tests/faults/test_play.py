@@ -74,18 +74,29 @@ class Play(daemon.Case):
         self.addCleanup(bots.wait)
         self.addCleanup(bots.kill)
 
-    def play(self, port, *arguments, hands="", seconds=5):
+    def play(self, port, *arguments, hands="", seconds=6):
         """Plays so long; `hands` are lines of xdotool. What it said about its picture, and the picture."""
         path = self.folder / f"{self._testMethodName}.bmp"
         command = [daemon.program("arbiter-play"), "--connect", f"127.0.0.1:{port}", "--name", "ada",
                    "--seconds", seconds, "--screenshot", path, *arguments]
         script = self.folder / "hands.sh"
-        script.write_text("\"$@\" &\ngame=$!\nsleep 1.5\n" + hands + "\nwait $game\n", encoding="utf-8")
+        # The hands wait until there is something to play.
+        script.write_text("""said=$1
+shift
+"$@" 2>"$said" &
+game=$!
+for i in $(seq 200); do
+    if grep -q joined "$said"; then break; fi
+    sleep 0.1
+done
+sleep 0.7
+""" + hands + "\nwait $game\n", encoding="utf-8")
         # X's own libraries keep what they took.
         environment = daemon.clean_environment({"ASAN_OPTIONS": "detect_leaks=0", "SDL_AUDIODRIVER": "dummy"})
-        done = subprocess.run(["xvfb-run", "-a", "-s", "-screen 0 1280x800x24", "bash", script, *map(str, command)],
+        done = subprocess.run(["xvfb-run", "-a", "-s", "-screen 0 1280x800x24", "bash", script, self.folder / "said",
+                               *map(str, command)],
                               capture_output=True, text=True, timeout=60, env=environment, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr + (self.folder / "said").read_text(encoding="utf-8"))
         if "PLAY_PICTURES" in os.environ:
             shutil.copy(path, os.environ["PLAY_PICTURES"])
         said = json.loads(done.stdout)
@@ -182,8 +193,9 @@ class Play(daemon.Case):
         hands = "xdotool mousemove 700 600\n" + "xdotool click 1\nsleep 0.8\n" * 4
         said, picture = self.play(port, "--spectate", hands=hands, seconds=6)
         self.assertEqual((said["exists"], said["inputs"]), (0, 0))
-        seen = [slot for slot in range(3) if picture.count(colour_of_slot(slot), 20, 20, 920, 700) > 300]
-        self.assertGreater(len(seen), 0, "a player is in view")
+        seen = [slot for slot in range(3) if picture.count(colour_of_slot(slot), 10, 120, 1270, 760) +
+                picture.count(colour_of_slot(slot), 10, 10, 920, 120) > 300]
+        self.assertGreater(len(seen), 0, f"a player is in view, {said}")
 
     def test_it_comes_back_after_its_line_was_dead(self):
         server, port = self.begin()

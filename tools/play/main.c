@@ -17,7 +17,7 @@ static const char usage[] =
     "                    [--seconds N] [--screenshot FILE]\n"
     "  --spectate    watches: no character\n"
     "  --record      writes the own inputs, which arbiter-bots --policy replay:FILE plays again\n"
-    "  --seconds     leaves after so long; --screenshot writes a picture (BMP) then\n"
+    "  --seconds     leaves after so long in the match; --screenshot writes a picture (BMP) then\n"
     "exit status: 0 clean, 64 wrong arguments, 69 cannot connect, 70 no window, 74 a file\n";
 
 /* ---- options ---- */
@@ -310,14 +310,21 @@ static bool write_picture(const struct play *play)
 
 static int run(struct play *play)
 {
-    double end_s = (double)arbiter_now_ns() / 1e9 + play->options.seconds;
+    double begin_s = (double)arbiter_now_ns() / 1e9;
+    bool joined = false;
     bool pictured = play->options.screenshot_path == NULL;
     int status = EXIT_SUCCESS;
     while (!play->leaving) {
         frame(play);
-        bool due = play->options.seconds > 0 && play->now_s > end_s;
-        bool posed =
-            play->view.own.exists || play->options.spectate || play->now_s > end_s + WAIT_S;
+        if (!joined && play->tables.known) {
+            joined = true;
+            begin_s = play->now_s;
+            fprintf(stderr, "arbiter-play: joined\n");
+        }
+        double played_s = play->now_s - begin_s;
+        bool due = play->options.seconds > 0 && played_s > play->options.seconds;
+        bool posed = play->view.own.exists || play->options.spectate ||
+                     played_s > play->options.seconds + WAIT_S;
         if (due && posed && !pictured) {
             pictured = true;
             status = write_picture(play) ? EXIT_SUCCESS : EXIT_FILES;
@@ -325,7 +332,7 @@ static int run(struct play *play)
         play->leaving |= due && pictured;
         SDL_RenderPresent(play->paint.renderer);
     }
-    return play->statistics.snapshots > 0 ? status : EXIT_CANNOT_CONNECT;
+    return joined ? status : EXIT_CANNOT_CONNECT;
 }
 
 /* The server hears of it before we are gone. */
