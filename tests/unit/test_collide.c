@@ -226,6 +226,29 @@ Test(collide, insertion_order_of_the_tree_changes_nothing)
     cr_expect_arr_eq(before, after, 3 * sizeof before[0]);
 }
 
+/* As after going back: the same serpent, as many points, but another path. */
+Test(collide, a_body_of_another_state_is_met_where_it_lies_now)
+{
+    uint32_t count;
+    struct arb_key owner = rest(HEAD, 0.5F, 0, 0);
+    uint16_t body = world_body_create(&world, owner, 1, 10);
+    world_find(&world, owner)->body = body;
+    for (float x = 0; x < 10; x++) {
+        world_body_advance(&world, body, (struct arb_vec2){x, 0}, (struct arb_vec2){x + 1, 0});
+    }
+    world_find(&world, owner)->x = world_find(&world, owner)->previous_x = 10;
+    rest(HEAD, 0.5F, 5, 20);
+    contacts(&count);
+    cr_assert_eq(count, 0);
+    for (uint32_t i = 0; i < capacity.body_points; i++) {
+        world.points[body * capacity.body_points + i].y = 20;
+    }
+    collide_forget_bodies(collide);
+    const struct collide_contact *list = contacts(&count);
+    cr_assert_eq(count, 1);
+    cr_expect_eq(list[0].part, COLLIDE_BODY);
+}
+
 /* ---- random scenes ---- */
 
 /* All pairs, no tree, no chunks. */
