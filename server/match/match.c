@@ -159,6 +159,7 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
     rules->capacity(params, map, (uint32_t)config->max_players, &capacity);
     match->first_tick = config->first_tick.set ? config->first_tick.value : 1;
     world_create(&match->world, arena, &capacity, config->seed.value, match->first_tick);
+    ARB_ASSERT(rules->state != NULL || capacity.rules_bytes == 0);
     if (rules->state != NULL) {
         struct arb_form_part parts[WORLD_RULES_PARTS];
         uint32_t count = rules->state(params, map, capacity.players, parts);

@@ -57,6 +57,7 @@ void world_view(struct world *world, const struct world *like, uint8_t *block)
                                       .rules_bytes = head->rules_bytes};
     *world = (struct world){0};
     set_view(world, block, &capacity);
+    *world->head = *head;
     if (like->rules_part_count > 0) {
         world_set_rules_parts(world, like->rules_parts, like->rules_part_count);
     }
@@ -102,6 +103,7 @@ void world_set_rules_parts(struct world *world, const struct arb_form_part *part
         world->rules_parts[i].memory = world->rules + at;
         at += (size_t)parts[i].count * arb_form_bytes(parts[i].fields);
     }
+    ARB_ASSERT(at == world->head->rules_bytes);
     world->rules_part_count = count;
 }
 

@@ -146,7 +146,7 @@ void world_create(struct world *world, struct arb_arena *arena,
                   const struct world_capacity *capacity, uint64_t seed, arb_tick first_tick);
 
 /* What the mode's own state consists of, one part after another (their memory is set here), for
- * checksum and saved blocks. Once, after world_create. */
+ * checksum and saved blocks: all of rules_bytes (asserted). Once, after world_create. */
 void world_set_rules_parts(struct world *world, const struct arb_form_part *parts, uint32_t count);
 
 /* 64-bit checksum over the block in its defined form. */
@@ -154,7 +154,8 @@ uint64_t world_checksum(const struct world *world);
 
 /* ---- save and restore: world_form.c, world_check.c ---- */
 
-/* The same capacities as `like`, its content in `block` (block_bytes, aligned as from an arena). */
+/* The same capacities as `like`, whose head it has at first; its content is in `block`
+ * (block_bytes, aligned as from an arena). */
 void world_view(struct world *world, const struct world *like, uint8_t *block);
 
 /* All of the state as parts, in the order of a saved block; returns how many. */
