@@ -32,6 +32,9 @@ int32_t arb_quantise(float value, float unit, int32_t low, int32_t high)
 
 float arb_angle_wrap(float angle)
 {
+    if (angle > -ARB_PI && angle < ARB_PI) {
+        return angle; /* what remainderf would give, to the bit */
+    }
     float wrapped = remainderf(angle, ARB_TURN);
     return wrapped <= -ARB_PI ? ARB_PI : wrapped;
 }

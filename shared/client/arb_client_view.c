@@ -49,8 +49,9 @@ static void put_state(struct arbiter_entity *out, const struct arb_kind *kind,
     out->key = arb_key_order(state->key);
     out->kind = state->kind;
     out->field_count = kind->field_count;
+    /* What is drawn otherwise than published is put over them below, heading included. */
     for (int i = 0; i < kind->field_count; i++) {
-        out->fields[i] = arb_published_value(kind, state, i);
+        out->fields[i] = arb_dequantise(state->q[i], kind->fields[i].unit);
     }
     int32_t owner = kind->owner < 0 ? 0 : state->q[kind->owner];
     out->owner = owner > 0 ? (uint16_t)(owner - 1) : ARBITER_NO_SLOT;

@@ -15,16 +15,20 @@ float arb_published_value(const struct arb_kind *kind, const struct arb_publishe
     return arb_dequantise(state->q[index], field->unit);
 }
 
+/* arb_published_value of what is no angle. */
+static float length_of(const struct arb_kind *kind, const struct arb_published *state, int index)
+{
+    return index < 0 ? 0.0F : arb_dequantise(state->q[index], kind->fields[index].unit);
+}
+
 static struct arb_vec2 position_of(const struct arb_kind *kind, const struct arb_published *state)
 {
-    return (struct arb_vec2){arb_published_value(kind, state, kind->x),
-                             arb_published_value(kind, state, kind->y)};
+    return (struct arb_vec2){length_of(kind, state, kind->x), length_of(kind, state, kind->y)};
 }
 
 static struct arb_vec2 velocity_of(const struct arb_kind *kind, const struct arb_published *state)
 {
-    return (struct arb_vec2){arb_published_value(kind, state, kind->vx),
-                             arb_published_value(kind, state, kind->vy)};
+    return (struct arb_vec2){length_of(kind, state, kind->vx), length_of(kind, state, kind->vy)};
 }
 
 /* The start is never ahead of a tick that has the entity; of the moments that its low bits may

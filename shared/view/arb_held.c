@@ -84,6 +84,13 @@ static arb_tick state_tick(const struct arb_held_frame *frame, uint32_t entry)
     return frame->tick - frame->entries[entry].age;
 }
 
+/* Mostly it stands in the same place as in a frame nearby. */
+static uint32_t find_near(const struct arb_held_frame *frame, struct arb_key key, uint32_t place)
+{
+    bool there = place < frame->count && arb_key_equal(frame->entries[place].key, key);
+    return there ? place : find_entry(frame, key);
+}
+
 /* A snapshot that left the entity out may have been coded against an older one than the client
  * holds: its state may be older than one of a frame before. */
 static void look_back(const struct arb_held *held, struct arb_key key,
@@ -94,7 +101,7 @@ static void look_back(const struct arb_held *held, struct arb_key key,
         if (frame->tick <= states->from_tick) {
             return;
         }
-        uint32_t entry = find_entry(frame, key);
+        uint32_t entry = find_near(frame, key, states->from_entry);
         if (entry == frame->count) {
             return;
         }
@@ -111,7 +118,7 @@ static void look_ahead(const struct arb_held *held, const struct arb_held_place 
 {
     for (uint32_t i = place->from + 1; i < held->count; i++) {
         const struct arb_held_frame *frame = &held->frames[i];
-        uint32_t entry = find_entry(frame, key);
+        uint32_t entry = find_near(frame, key, states->from_entry);
         if (entry == frame->count) {
             return;
         }
