@@ -30,12 +30,16 @@ struct arguments {
     const char **sets; /* room for one per argument */
     size_t set_count;
     uint32_t synctest_ticks;
+    const char *resume;
 };
 
 static const char usage[] =
     "usage: arbiterd [--config FILE] [--set KEY=VALUE]... [what to do]\n"
     "  --config FILE     configuration (JSON); defaults without one\n"
     "  --set KEY=VALUE   sets one option over file and environment, e.g. --set net.port=7777\n"
+    "  --resume FILE     goes on with the unfinished match of a journal, with the configuration "
+    "that\n"
+    "                    it had: who played comes back by its resume token\n"
     "  --synctest N      runs each tick again from N ticks before (1 to 120) and compares: to "
     "find\n"
     "                    faults of the simulation, not for players; ends when one is found\n"
@@ -104,6 +108,9 @@ static bool parse(char **argv, struct arguments *out)
         const char *set = file == NULL ? value_of("--set", argv, &at, &missing) : NULL;
         const char *synctest =
             file == NULL && set == NULL ? value_of("--synctest", argv, &at, &missing) : NULL;
+        const char *resume = file == NULL && set == NULL && synctest == NULL
+                                 ? value_of("--resume", argv, &at, &missing)
+                                 : NULL;
         if (missing) {
             fprintf(stderr, "arbiterd: %s needs a value\n%s", argv[first], usage);
             return false;
@@ -112,6 +119,8 @@ static bool parse(char **argv, struct arguments *out)
             out->file = file;
         } else if (set != NULL) {
             out->sets[out->set_count++] = set;
+        } else if (resume != NULL) {
+            out->resume = resume;
         } else if (synctest != NULL) {
             if (!parse_synctest(synctest, out)) return false;
         } else if (!parse_request(argv[at], out)) {
@@ -171,7 +180,8 @@ static enum arb_result run_configured(const struct arguments *arguments, struct 
                                            .level = (enum ops_level)config.log.level,
                                            .format = (enum ops_log_format)config.log.format});
     struct loop_serving serving = {.started_ns = started_ns,
-                                   .synctest_ticks = arguments->synctest_ticks};
+                                   .synctest_ticks = arguments->synctest_ticks,
+                                   .resume = arguments->resume};
     result = loop_serve(&config, arena, &map, &serving, error);
     if (result != ARB_OK) {
         ops_log(OPS_ERROR, "failed", OPS_TEXT("reason", arb_result_text(result)),

@@ -126,6 +126,8 @@ struct journal_reader *journal_open(const struct journal_source *source,
                                     enum journal_status *status);
 void journal_close(struct journal_reader *reader);
 const struct journal_head *journal_reader_head(const struct journal_reader *reader);
+/* For blocks that are put behind the good ones. */
+uint64_t journal_reader_key(const struct journal_reader *reader);
 
 /* The next record. Anything but OK: there is none; asked again it looks again, for a file that is
  * being written. */

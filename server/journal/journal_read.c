@@ -130,6 +130,11 @@ const struct journal_head *journal_reader_head(const struct journal_reader *read
     return &reader->head;
 }
 
+uint64_t journal_reader_key(const struct journal_reader *reader)
+{
+    return reader->key;
+}
+
 arb_tick journal_good_tick(const struct journal_reader *reader)
 {
     return reader->next;

@@ -5,6 +5,7 @@
 #include "server/loop/loop.h"
 #include "server/loop/loop_journal.h"
 #include "server/loop/loop_log.h"
+#include "server/loop/loop_resume.h"
 #include "server/loop/loop_trace.h"
 #include "server/loop/loop_traffic.h"
 #include "server/match/match_past.h"
@@ -44,6 +45,7 @@ struct daemon {
     struct loop *loop;
     struct ops_trace *trace;      /* NULL: shots are not written down */
     struct loop_journal *journal; /* NULL: the match is not */
+    struct loop_resume resume;    /* empty: a new match */
     struct loop_log_observer observer;
     enum arb_result result_written;
     char result_error[OPS_ERROR_BYTES];
@@ -163,13 +165,17 @@ static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, 
 static enum arb_result open_match(struct daemon *daemon, struct arb_arena *arena, char *error)
 {
     struct match_config numbers = daemon->config->match;
-    if (!numbers.seed.set) {
+    const struct journal_head *head = daemon->resume.reader != NULL ? daemon->resume.head : NULL;
+    if (head != NULL) {
+        numbers.seed = (struct option_seed){.value = head->seed, .set = 1};
+    } else if (!numbers.seed.set) {
         enum arb_result result = draw(&numbers.seed.value, sizeof numbers.seed.value, error);
         if (result != ARB_OK) return result;
         numbers.seed.set = 1;
     }
     enum arb_result result = draw(daemon->match_id, sizeof daemon->match_id, error);
     if (result != ARB_OK) return result;
+    if (head != NULL) memcpy(daemon->match_id, head->match_id, sizeof daemon->match_id);
     numbers.back_ticks = (int32_t)daemon->serving->synctest_ticks;
     struct match_port port = net_port(daemon->net);
     daemon->match =
@@ -368,6 +374,7 @@ static void close_all(struct daemon *daemon)
 {
     close_trace(daemon);
     loop_journal_close(daemon->journal);
+    loop_resume_close(&daemon->resume);
     if (daemon->match != NULL) match_destroy(daemon->match);
     if (daemon->net != NULL) {
         net_destroy(daemon->net);
@@ -383,14 +390,22 @@ enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
 {
     struct daemon daemon = {.config = config, .map = map, .serving = serving};
     enum arb_result result = loop_check_files(config, error);
+    if (result == ARB_OK && serving->resume != NULL) {
+        result = loop_resume_open(&daemon.resume, serving->resume, config, rules_of(config),
+                                  params_of(config), map, arena, error);
+    }
     if (result == ARB_OK) result = open_net(&daemon, arena, error);
     if (result == ARB_OK) {
         daemon.geometry = arb_geometry_create(map->shapes, map->shape_count, map->bounds);
         result = open_match(&daemon, arena, error);
     }
     if (result == ARB_OK) result = open_trace(&daemon, arena, error);
+    if (result == ARB_OK && daemon.resume.reader != NULL) {
+        result = loop_resume_play(&daemon.resume, daemon.match, arena, error);
+    }
     if (result == ARB_OK) {
-        result = loop_journal_open(&daemon.journal, config, daemon.match, arena, error);
+        result =
+            loop_journal_open(&daemon.journal, config, daemon.match, &daemon.resume, arena, error);
     }
     if (result == ARB_OK) result = open_loop(&daemon, error);
     if (result == ARB_OK) {

@@ -21,6 +21,7 @@ enum arb_result loop_check_files(const struct config *config, char error[LOOP_ER
 struct loop_serving {
     uint64_t started_ns;     /* when main began (loop_now_ns) */
     uint32_t synctest_ticks; /* each tick is run again from so many before; 0: not */
+    const char *resume;      /* journal of the match that goes on; NULL: a new one */
 };
 
 /* Plays the match to its end. `map` from loop_check. ARB_OK: ended with its result; otherwise one

@@ -220,6 +220,7 @@ static void run_due(struct loop *loop)
         hand_over_result(loop);
     }
     if (is_over(loop)) {
+        hand_over_result(loop); /* of a match that had ended before it was resumed */
         begin_draining(loop, loop_now_ns());
     } else if (now_ns >= loop->stop_at_ns) {
         stop(loop);

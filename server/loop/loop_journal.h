@@ -5,15 +5,18 @@
 #define LOOP_JOURNAL_H
 
 #include "server/config/config.h"
+#include "server/loop/loop_resume.h"
 #include "server/loop/loop_writer.h"
 #include "server/match/match_journal.h"
 
 struct loop_journal;
 
-/* *out NULL when none is configured. The file is there when it returns, and the thread runs.
- * ARB_FILES, ARB_MEMORY or ARB_CONFIG with one sentence in `error` (of CONFIG_ERROR_BYTES). */
+/* *out NULL when none is configured. With something in `resume` (played) that file goes on,
+ * whatever is configured. The file is there when it returns, and the thread runs. ARB_FILES,
+ * ARB_MEMORY or ARB_CONFIG with one sentence in `error` (of CONFIG_ERROR_BYTES). */
 enum arb_result loop_journal_open(struct loop_journal **out, const struct config *config,
-                                  const struct match *match, struct arb_arena *arena, char *error);
+                                  const struct match *match, const struct loop_resume *resume,
+                                  struct arb_arena *arena, char *error);
 
 /* After each tick. NULL: nothing. */
 void loop_journal_tick(struct loop_journal *journal, const struct match *match);

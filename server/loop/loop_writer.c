@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -365,10 +366,18 @@ enum arb_result loop_writer_open(struct loop_writer **out,
                                  size_t head_bytes, arb_tick first_tick, struct arb_arena *arena,
                                  char error[LOOP_WRITER_ERROR_BYTES])
 {
-    int fd = open(options->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+    bool goes_on = options->good_bytes > 0;
+    int flags = goes_on ? 0 : O_CREAT | O_EXCL;
+    int fd = open(options->path, O_WRONLY | O_CLOEXEC | flags, FILE_MODE);
     if (fd < 0) {
         return fail(error, options->path,
                     errno == EEXIST ? "a journal is never overwritten" : "cannot write it", errno);
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 ||
+        (goes_on && ftruncate(fd, (off_t)options->good_bytes) != 0)) {
+        int number = errno;
+        close(fd);
+        return fail(error, options->path, "another process may be writing it", number);
     }
     struct loop_writer *writer = arb_arena_take(arena, sizeof *writer);
     writer->options = *options;
@@ -376,20 +385,21 @@ enum arb_result loop_writer_open(struct loop_writer **out,
     if (writer->options.io.sync == NULL) writer->options.io.sync = system_sync;
     writer->options.queue_bytes -= writer->options.queue_bytes % PLACE_BYTES;
     writer->fd = fd;
-    writer->file_key = journal_file_key(head, head_bytes);
+    writer->file_key = goes_on ? options->file_key : journal_file_key(head, head_bytes);
     writer->durable = writer->taken_tick = first_tick;
     writer->queue = arb_arena_take(arena, writer->options.queue_bytes);
     writer->plain = arb_arena_take(arena, writer->options.queue_bytes);
     init_locks(writer);
     writer->packer = journal_packer_create(writer->options.queue_bytes);
     size_t done = 0;
-    if (writer->packer == NULL || !write_on(writer, head, head_bytes, &done)) {
+    bool has_head = goes_on || write_on(writer, head, head_bytes, &done);
+    if (writer->packer == NULL || !has_head) {
         int number = writer->packer == NULL ? ENOMEM : writer->counts.error;
         release(writer);
-        unlink(options->path);
+        if (!goes_on) unlink(options->path);
         return fail(error, options->path, "cannot write it", number);
     }
-    writer->end = writer->counts.bytes = head_bytes;
+    writer->end = writer->counts.bytes = goes_on ? options->good_bytes : head_bytes;
     *out = writer;
     return ARB_OK;
 }

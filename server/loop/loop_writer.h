@@ -27,6 +27,9 @@ struct loop_writer_options {
     uint32_t flush_ms;
     int32_t sync; /* enum loop_writer_sync */
     size_t queue_bytes;
+    /* Goes on behind so many good bytes of a file that is there, whose key this is; 0: a new one.
+     */
+    uint64_t good_bytes, file_key;
     struct loop_writer_io io; /* all NULL: the system's */
     /* By the thread, once for each beginning and each end of trouble: errno, 0: it goes again.
      * NULL: nobody is told. */
@@ -39,7 +42,8 @@ enum { LOOP_WRITER_ERROR_BYTES = 512 };
 struct loop_writer;
 
 /* Makes the file, readable by its owner alone; one that is there already is refused. Writes the
- * head. ARB_FILES or ARB_MEMORY with one sentence in `error`. The queue from the arena. */
+ * head, or cuts off what is not good of a file that goes on. No other process writes it meanwhile.
+ * ARB_FILES or ARB_MEMORY with one sentence in `error`. The queue from the arena. */
 enum arb_result loop_writer_open(struct loop_writer **out,
                                  const struct loop_writer_options *options, const uint8_t *head,
                                  size_t head_bytes, arb_tick first_tick, struct arb_arena *arena,

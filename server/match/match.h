@@ -43,6 +43,9 @@ enum arb_phase match_phase(const struct match *match);
 /* Before tick_run: it begins so much later than it should have. The players are told, the tick does
  * not know of it. */
 void match_was_late(struct match *match, uint32_t late_ms);
+/* After a restore or a replay: whoever was connected is not. They are away with the next tick, and
+ * may come back, or leave where they may not. Between two ticks. */
+void match_detach(struct match *match);
 /* The result is final (match_get_result): it can be written now, nothing after changes it. */
 bool match_decided(const struct match *match);
 /* The result phase is over too: the process may end. */

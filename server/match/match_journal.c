@@ -123,6 +123,14 @@ static void put_keyframe(struct match_journal *journal, const struct match *matc
     journal->counts.keyframes++;
 }
 
+void match_journal_go_on(struct match_journal *journal, const struct match *match, bool ended)
+{
+    journal->counts.ended = ended;
+    put_keyframe(journal, match);
+    /* Without it nothing that follows could be read. */
+    journal->is_gap = journal->counts.keyframes == 0;
+}
+
 static void put_end(struct match_journal *journal, const struct match *match)
 {
     match_get_result(match, journal->result);

@@ -25,6 +25,10 @@ struct match_journal *match_journal_create(struct arb_arena *arena, const struct
                                            uint32_t keyframe_ticks,
                                            const struct match_journal_sink *sink);
 
+/* Goes on in a file whose records lead to this state: a keyframe first. `ended`: the result is in
+ * it already. Before the first tick. */
+void match_journal_go_on(struct match_journal *journal, const struct match *match, bool ended);
+
 /* After each tick_run. */
 void match_journal_tick(struct match_journal *journal, const struct match *match);
 

@@ -57,6 +57,17 @@ void returns_end_session(struct match *match, uint16_t slot, bool may_return)
                                     .slot = slot};
 }
 
+void match_detach(struct match *match)
+{
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        struct match_seat *seat = &match->seats[slot];
+        if (!seat->seated || !seat->has_session) continue;
+        bool away = match->world.players[slot].presence == WORLD_AWAY;
+        seat->detached = true;
+        if (!away) returns_end_session(match, slot, true);
+    }
+}
+
 void returns_expire(struct match *match)
 {
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {

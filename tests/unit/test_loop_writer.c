@@ -352,6 +352,43 @@ Test(loop_writer, a_disk_that_takes_no_head_gets_no_file)
     cr_expect_neq(access(path, F_OK), 0);
 }
 
+static uint64_t key_of_file(void)
+{
+    int fd = open(path, O_RDONLY);
+    struct journal_source source = {&fd, read_fd};
+    enum journal_status status;
+    struct journal_reader *reader = journal_open(&source, &status);
+    cr_assert_not_null(reader);
+    uint64_t key = journal_reader_key(reader);
+    journal_close(reader);
+    close(fd);
+    return key;
+}
+
+Test(loop_writer, a_file_goes_on_behind_what_is_good_of_it)
+{
+    open_writer(LOOP_WRITER_NEVER);
+    cr_assert(put_tick(FIRST, 40));
+    uint64_t good = loop_writer_close(writer, 10000).bytes;
+    FILE *torn = fopen(path, "a");
+    fputs("a block that was cut off", torn);
+    fclose(torn);
+    struct loop_writer_options options = {.path = path,
+                                          .flush_ms = 20,
+                                          .queue_bytes = QUEUE,
+                                          .good_bytes = good,
+                                          .file_key = key_of_file()};
+    struct loop_writer *second;
+    cr_assert_eq(loop_writer_open(&writer, &options, NULL, 0, FIRST + 1, &arena, error), ARB_OK);
+    cr_expect_eq(loop_writer_open(&second, &options, NULL, 0, FIRST + 1, &arena, error), ARB_FILES);
+    cr_expect_not_null(strstr(error, "another process may be writing it"), "%s", error);
+    cr_assert(loop_writer_start(writer));
+    cr_assert(put_keyframe(FIRST + 1));
+    cr_assert(put_tick(FIRST + 1, 40));
+    loop_writer_close(writer, 10000);
+    expect_file(FIRST + 2);
+}
+
 Test(loop_writer, without_a_thread_all_is_written_at_the_close)
 {
     cr_assert_eq(open_at(path, LOOP_WRITER_NEVER), ARB_OK);

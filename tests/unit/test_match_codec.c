@@ -66,9 +66,13 @@ static struct arb_view some_view(arb_tick tick)
     return view;
 }
 
+/* Between fields as well: records are compared as bytes. */
 static struct match_record_input some_input(uint16_t slot, arb_tick target)
 {
-    struct match_record_input entry = {.slot = slot, .control = (uint8_t)(below(9) / 8)};
+    struct match_record_input entry;
+    memset(&entry, 0, sizeof entry);
+    entry.slot = slot;
+    entry.control = (uint8_t)(below(9) / 8);
     entry.input.target_tick = target;
     entry.input.sequence = (arb_sequence)(below(50) == 0 ? 1 + below(UINT32_MAX) : target);
     entry.input.buttons = (uint16_t)(below(4) == 0 ? below(65536) : below(4));
@@ -86,10 +90,11 @@ static struct match_record_input some_input(uint16_t slot, arb_tick target)
 static void add_view(struct match_record *out, uint16_t slot)
 {
     struct match_record_view *view = &out->views[out->view_count++];
-    *view = (struct match_record_view){.slot = slot,
-                                       .everyone = below(4) == 0,
-                                       .slow = below(2) == 0,
-                                       .view = some_view(out->tick)};
+    memset(view, 0, sizeof *view);
+    view->slot = slot;
+    view->everyone = below(4) == 0;
+    view->slow = below(2) == 0;
+    view->view = some_view(out->tick);
     if (view->everyone) return;
     view->pair_first = out->pair_count;
     view->later = below(3) == 0 ? (uint64_t)below(UINT32_MAX) << 32 : below(16);
@@ -134,8 +139,12 @@ static void make_record(struct match_record *out, arb_tick tick)
     for (uint16_t slot = 0; slot < PLAYERS; slot++) {
         if (below(30) == 0) {
             uint32_t count = 1 + below(1000);
-            out->stale[out->stale_count++] =
-                (struct match_record_stale){slot, count, below(count + 1), below(UINT32_MAX)};
+            struct match_record_stale *stale = &out->stale[out->stale_count++];
+            memset(stale, 0, sizeof *stale);
+            stale->slot = slot;
+            stale->count = count;
+            stale->within = below(count + 1);
+            stale->newest = below(UINT32_MAX);
         }
         for (uint32_t late = below(9) == 0 ? below(4) : 0; late > 0; late--) {
             out->late[out->late_count++] = some_input(slot, tick - 1 - below(30));

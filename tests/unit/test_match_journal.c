@@ -241,6 +241,46 @@ Test(match_journal, a_journal_of_another_first_tick_is_refused_at_its_first)
     cr_expect_eq(seen[MATCH_REPLAY_TICK], 0);
 }
 
+/* As a process that resumes the match of another one: nobody is connected, all may come back. */
+Test(match_journal, a_match_goes_on_from_its_journal_in_the_same_file)
+{
+    config.rejoin_grace_s = 1;
+    open_all();
+    play(450);
+    cr_assert_gt(match_present_count(match), 0);
+    struct match_replay *replay = replay_of(&config);
+    char text[MATCH_REPLAY_TEXT_BYTES];
+    cr_assert(match_replay_seek(replay, UINT64_MAX, text), "%s", text);
+    struct match_replay_step step;
+    do
+        match_replay_next(replay, &step);
+    while (step.status < MATCH_REPLAY_DIVERGED);
+    cr_assert_eq(step.status, MATCH_REPLAY_STOPPED, "%s", step.text);
+    struct match *resumed = copies[0];
+    cr_assert_eq(match_checksum(resumed), match_checksum(match));
+    match_detach(resumed);
+    struct match_journal *further =
+        match_journal_create(&own, resumed, KEYFRAME_TICKS, &memory_sink);
+    match_journal_go_on(further, resumed, false);
+    for (int i = 0; i < 100; i++) {
+        tick_run(resumed, TICK_RERUN);
+        match_journal_tick(further, resumed);
+        for (uint16_t slot = 0; i == 0 && slot < 3; slot++) {
+            const struct world_player *line = &match_world(resumed)->players[slot];
+            cr_expect_neq(line->presence, WORLD_PRESENT, "slot %u is away", slot);
+        }
+    }
+    flush_block();
+    uint64_t checksum = match_checksum(resumed);
+    arb_tick reached = match_tick(resumed);
+    uint32_t seen[8];
+    struct match_replay_step last;
+    verify(replay_of(&config), seen, &last);
+    expect_good_to(&last, reached);
+    cr_expect_eq(match_checksum(copies[0]), checksum);
+    cr_expect_eq(seen[MATCH_REPLAY_TICK], 550);
+}
+
 Test(match_journal, results_come_back_and_damaged_ones_do_not)
 {
     static struct match_result result, back;
