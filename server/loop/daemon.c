@@ -399,10 +399,10 @@ enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
         daemon.geometry = arb_geometry_create(map->shapes, map->shape_count, map->bounds);
         result = open_match(&daemon, arena, error);
     }
-    if (result == ARB_OK) result = open_trace(&daemon, arena, error);
     if (result == ARB_OK && daemon.resume.reader != NULL) {
         result = loop_resume_play(&daemon.resume, daemon.match, arena, error);
     }
+    if (result == ARB_OK) result = open_trace(&daemon, arena, error);
     if (result == ARB_OK) {
         result =
             loop_journal_open(&daemon.journal, config, daemon.match, &daemon.resume, arena, error);
