@@ -65,9 +65,9 @@ size_t journal_put(const struct journal_record *record, uint8_t *out, size_t cap
 {
     uint8_t tail[10], tag[10];
     size_t tail_bytes = put_tail(record, tail);
-    uint64_t length = record->size + tail_bytes;
+    size_t length = record->size + tail_bytes;
     size_t tag_bytes =
-        journal_put_number(tag, length << JOURNAL_KIND_BITS | (unsigned)record->kind);
+        journal_put_number(tag, (uint64_t)length << JOURNAL_KIND_BITS | (unsigned)record->kind);
     ARB_ASSERT(length < JOURNAL_PLAIN_BYTES_MAX && tag_bytes <= JOURNAL_TAG_BYTES_MAX);
     if (tag_bytes + length > capacity) return 0;
     memcpy(out, tag, tag_bytes);

@@ -121,10 +121,15 @@ static uint64_t take_number(struct cursor *cursor, size_t bytes)
     return journal_get_le(take(cursor, bytes), bytes);
 }
 
+static size_t take_size(struct cursor *cursor, size_t bytes)
+{
+    return journal_get_size(take(cursor, bytes), bytes);
+}
+
 /* Into `text`, with a NUL. */
 static const char *take_text(struct cursor *cursor, char *text)
 {
-    size_t length = take_number(cursor, 1);
+    size_t length = take_size(cursor, 1);
     if (length > cursor->left) {
         cursor->is_short = true;
         length = 0;
@@ -136,7 +141,7 @@ static const char *take_text(struct cursor *cursor, char *text)
 
 static const char *take_long(struct cursor *cursor, size_t *bytes)
 {
-    *bytes = take_number(cursor, 4);
+    *bytes = take_size(cursor, 4);
     if (*bytes > cursor->left) {
         cursor->is_short = true;
         *bytes = 0;

@@ -35,6 +35,12 @@ static inline uint64_t journal_get_le(const uint8_t *bytes, size_t count)
     return value;
 }
 
+/* Of at most 4 bytes: a length. */
+static inline size_t journal_get_size(const uint8_t *bytes, size_t count)
+{
+    return (size_t)journal_get_le(bytes, count);
+}
+
 /* Seven bits a byte, the lowest first; the highest bit says that it goes on. Returns bytes used, at
  * most 10. */
 size_t journal_put_number(uint8_t *out, uint64_t value);

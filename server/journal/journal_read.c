@@ -94,8 +94,8 @@ static enum journal_status read_head(struct journal_reader *reader)
     if (got == 0 || memcmp(fixed, JOURNAL_MAGIC, compared) != 0) return JOURNAL_READ_NO_JOURNAL;
     if (got >= 12 && journal_get_le(fixed + 8, 4) != JOURNAL_FORMAT) return JOURNAL_READ_VERSION;
     if (got < sizeof fixed) return JOURNAL_READ_CUT;
-    size_t packed_bytes = journal_get_le(fixed + 12, 4),
-           plain_bytes = journal_get_le(fixed + 16, 4);
+    size_t packed_bytes = journal_get_size(fixed + 12, 4),
+           plain_bytes = journal_get_size(fixed + 16, 4);
     if (packed_bytes == 0 || plain_bytes == 0 || plain_bytes > JOURNAL_HEAD_PLAIN_MAX ||
         packed_bytes > ZSTD_COMPRESSBOUND(JOURNAL_HEAD_PLAIN_MAX)) {
         return JOURNAL_READ_BAD_HEAD;
@@ -166,7 +166,7 @@ static enum journal_status read_block_head(const struct journal_reader *reader, 
     if (got == 0) return JOURNAL_READ_FINISHED;
     if (got < sizeof out->bytes) return JOURNAL_READ_CUT;
     uint32_t plain = (uint32_t)journal_get_le(out->bytes + 4, 4);
-    out->packed_bytes = journal_get_le(out->bytes, 4);
+    out->packed_bytes = journal_get_size(out->bytes, 4);
     out->plain_bytes = plain & ~JOURNAL_KEYFRAME_FLAG;
     out->keyframe = (plain & JOURNAL_KEYFRAME_FLAG) != 0;
     out->tick = (uint32_t)journal_get_le(out->bytes + 8, 4);

@@ -137,7 +137,7 @@ static uint16_t do_slot(struct match_codec *codec, uint16_t slot)
 
 static void do_name(struct match_codec *codec, char name[ARB_NAME_BYTES])
 {
-    size_t length = do_bits(codec, codec->reads ? 0 : strlen(name), NAME_LENGTH_BITS);
+    size_t length = (size_t)do_bits(codec, codec->reads ? 0 : strlen(name), NAME_LENGTH_BITS);
     for (size_t i = 0; i < length; i++) {
         name[i] = (char)(unsigned char)do_bits(codec, (unsigned char)name[i], 8);
     }
