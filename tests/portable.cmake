@@ -56,6 +56,13 @@ if(TARGET arbiter-bots AND CMAKE_CROSSCOMPILING_EMULATOR)
         ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:arbiter-bots>)
     set_tests_properties(foreign/match PROPERTIES LABELS foreign TIMEOUT 120 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
 endif()
+# What this machine recorded gives the same states there.
+if(TARGET arbiter-replay AND CMAKE_CROSSCOMPILING_EMULATOR)
+    list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
+    add_test(NAME foreign/journal COMMAND "${support}/play_match.sh" "${ARBITER_NATIVE_BUILD}/bin")
+    set_tests_properties(foreign/journal PROPERTIES LABELS foreign TIMEOUT 120 RUN_SERIAL TRUE SKIP_RETURN_CODE 77
+        ENVIRONMENT "ARBITER_REPLAY=${emulator} $<TARGET_FILE:arbiter-replay>")
+endif()
 if("game" IN_LIST ARBITER_FOREIGN AND CMAKE_CROSSCOMPILING_EMULATOR)
     add_test(NAME foreign/install COMMAND "${support}/foreign_install_test.sh" "${PROJECT_BINARY_DIR}"
         "${ARBITER_NATIVE_BUILD}/bin" "${toolchain}" ${CMAKE_CROSSCOMPILING_EMULATOR})

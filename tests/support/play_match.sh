@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # play_match.sh FOLDER [BOTS...]: a short match of the arbiterd in FOLDER and of its arbiter-bots, or of the command
 # BOTS, over real UDP; status 0 when both end well, the result is written, and each client saw the match and predicted
-# itself as the server did. For builds whose own checks (ThreadSanitizer) are what is of interest, and for bots of
+# itself as the server did, and the journal is verified: by the arbiter-replay in FOLDER, or by the command
+# ARBITER_REPLAY. For builds whose own checks (ThreadSanitizer) are what is of interest, and for bots and replays of
 # another system. Status 77: FOLDER has no arbiterd, or BOTS said so.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -22,7 +23,8 @@ trap finish EXIT
 
 : >"$work/log" # so that it can be read before the server is there
 "$folder/arbiterd" --config config/arena.json --set net.port=0 --set match.min_players=4 --set match.duration_s=5 \
-    --set match.countdown_s=1 --set match.result_path="$work/result.json" 2>"$work/log" &
+    --set match.countdown_s=1 --set match.result_path="$work/result.json" --set journal.path="$work/journal" \
+    --set journal.keyframe_s=2 2>"$work/log" &
 server=$!
 port=
 for _ in $(seq 100); do
@@ -38,6 +40,8 @@ bots=0
 wait "$server" || { cat "$work/log"; echo "match: arbiterd ended with $?"; exit 1; }
 server=
 grep -q '"end_reason"' "$work/result.json"
+read -ra verifier <<<"${ARBITER_REPLAY:-$folder/arbiter-replay}"
+"${verifier[@]}" verify "$work/journal" || { echo "match: its journal is not verified"; exit 1; }
 python3 - "$work/report.json" <<'PYTHON'
 import json
 import sys
