@@ -35,7 +35,7 @@ void match_record_create(struct match_record *record, struct arb_arena *arena,
 void match_record_copy(struct match_record *to, const struct match_record *from)
 {
 #define COPY(list, count)                                                                          \
-    memcpy(to->list, from->list, from->count * sizeof from->list[0]);                              \
+    if (from->count > 0) memcpy(to->list, from->list, from->count * sizeof from->list[0]);         \
     to->count = from->count;
     to->tick = from->tick;
     COPY(commands, command_count)

@@ -290,7 +290,7 @@ static bool walk_whole(struct stream *stream, const uint64_t *due)
     const struct replicate_job *job = stream->job;
     struct replicate *replicate = job->replicate;
     const struct arb_held_entry *old = job->base_entries;
-    const struct arb_held_entry *end = old + job->base_count;
+    const struct arb_held_entry *end = old != NULL ? old + job->base_count : NULL;
     uint32_t enters = 0;
     for (uint32_t place = 0; place < job->count; place++) {
         uint32_t index = job->visible[place];

@@ -9,6 +9,7 @@ enum { TICKS = 1500, KEYFRAME_TICKS = 200 };
 static struct arb_arena own; /* of journal and replay */
 static struct match_journal *journal;
 static struct match *copies[2];
+static struct journal_reader *reader;
 static struct arb_rng rng;
 
 static void setup(void)
@@ -35,6 +36,8 @@ static void close_all(void)
         if (copies[i] != NULL) match_destroy(copies[i]);
         copies[i] = NULL;
     }
+    journal_close(reader);
+    reader = NULL;
     free_file();
     close_match();
     arb_arena_free(&own);
@@ -83,7 +86,8 @@ static struct match *copy_of(const struct match_config *numbers)
 static struct match_replay *replay_of(const struct match_config *numbers)
 {
     enum journal_status status;
-    struct journal_reader *reader = journal_open(&memory_source, &status);
+    journal_close(reader);
+    reader = journal_open(&memory_source, &status);
     cr_assert_not_null(reader, "%s", journal_status_text(status));
     for (int i = 0; i < 2; i++) {
         if (copies[i] != NULL) match_destroy(copies[i]);
