@@ -30,16 +30,16 @@ struct arguments {
     const char **sets; /* room for one per argument */
     size_t set_count;
     uint32_t synctest_ticks;
-    const char *resume;
+    const char *resume; /* journal; NULL: a new match */
 };
 
 static const char usage[] =
     "usage: arbiterd [--config FILE] [--set KEY=VALUE]... [what to do]\n"
     "  --config FILE     configuration (JSON); defaults without one\n"
     "  --set KEY=VALUE   sets one option over file and environment, e.g. --set net.port=7777\n"
-    "  --resume FILE     goes on with the unfinished match of a journal, with the configuration "
-    "that\n"
-    "                    it had: who played comes back by its resume token\n"
+    "  --resume FILE     goes on with the match of that journal, with its configuration and map; "
+    "of\n"
+    "                    environment and --set only what is of the process (net.port, ...) counts\n"
     "  --synctest N      runs each tick again from N ticks before (1 to 120) and compares: to "
     "find\n"
     "                    faults of the simulation, not for players; ends when one is found\n"
@@ -128,6 +128,12 @@ static bool parse(char **argv, struct arguments *out)
             return false;
         }
     }
+    if (out->resume != NULL && out->file != NULL) {
+        fprintf(stderr,
+                "arbiterd: --resume takes the configuration of its journal, not --config\n%s",
+                usage);
+        return false;
+    }
     return true;
 }
 
@@ -147,42 +153,70 @@ static struct config_mode *config_modes(struct arb_arena *arena)
     return modes;
 }
 
+/* Everything that there is before anything is started. */
+struct setting {
+    struct config config;
+    struct map map;
+    const struct config_mode *modes;
+    struct loop_resume *resume;
+};
+
+static enum arb_result load(const struct arguments *arguments, struct setting *setting,
+                            struct arb_arena *arena, char error[LOOP_ERROR_BYTES])
+{
+    struct config_error found;
+    setting->modes = config_modes(arena);
+    if (arguments->resume != NULL) {
+        struct loop_resume_options options = {.path = arguments->resume,
+                                              .modes = setting->modes,
+                                              .mode_count = rules_mode_count,
+                                              .environment = environ,
+                                              .sets = arguments->sets,
+                                              .set_count = arguments->set_count};
+        return loop_resume_open(&setting->resume, &options, &setting->config, &setting->map, arena,
+                                error);
+    }
+    enum arb_result result =
+        config_load(&setting->config, arena, setting->modes, rules_mode_count, arguments->file,
+                    environ, arguments->sets, arguments->set_count, warn, &found);
+    if (result != ARB_OK) memcpy(error, found.text, sizeof found.text);
+    return result;
+}
+
+static enum arb_result check(struct setting *setting, struct arb_arena *arena,
+                             char error[LOOP_ERROR_BYTES])
+{
+    return setting->resume != NULL ? loop_check_loaded(&setting->config, &setting->map, error)
+                                   : loop_check(&setting->config, arena, &setting->map, error);
+}
+
 /* What is wrong with the configuration is told as it is, place first; what happens later is a line
  * of the log. */
-static enum arb_result run_configured(const struct arguments *arguments, struct arb_arena *arena,
-                                      uint64_t started_ns)
+static enum arb_result run_set(const struct arguments *arguments, struct setting *setting,
+                               struct arb_arena *arena, uint64_t started_ns)
 {
-    static struct config config;
-    static struct map map;
-    struct config_error found;
+    const struct config *config = &setting->config;
     char error[LOOP_ERROR_BYTES];
-    const struct config_mode *modes = config_modes(arena);
-    enum arb_result result =
-        config_load(&config, arena, modes, rules_mode_count, arguments->file, environ,
-                    arguments->sets, arguments->set_count, warn, &found);
-    if (result != ARB_OK) {
-        fprintf(stderr, "%s\n", found.text);
-        return result;
-    }
-    if (arguments->request == REQUEST_PRINT) {
-        config_print(&config, modes, rules_mode_count, stdout);
+    enum arb_result result = load(arguments, setting, arena, error);
+    if (result == ARB_OK && arguments->request == REQUEST_PRINT) {
+        config_print(config, setting->modes, rules_mode_count, stdout);
         return fflush(stdout) == 0 ? ARB_OK : ARB_FILES;
     }
-    result = loop_check(&config, arena, &map, error);
     bool is_check = arguments->request == REQUEST_CHECK;
-    if (result == ARB_OK && is_check) result = loop_check_files(&config, error);
+    if (result == ARB_OK) result = check(setting, arena, error);
+    if (result == ARB_OK && is_check) result = loop_check_files(config, error);
     if (result != ARB_OK) {
         fprintf(stderr, "%s\n", error);
         return result;
     }
     if (is_check) return ARB_OK;
     ops_log_open(&(struct ops_log_options){.fd = STDERR_FILENO,
-                                           .level = (enum ops_level)config.log.level,
-                                           .format = (enum ops_log_format)config.log.format});
+                                           .level = (enum ops_level)config->log.level,
+                                           .format = (enum ops_log_format)config->log.format});
     struct loop_serving serving = {.started_ns = started_ns,
                                    .synctest_ticks = arguments->synctest_ticks,
-                                   .resume = arguments->resume};
-    result = loop_serve(&config, arena, &map, &serving, error);
+                                   .resume = setting->resume};
+    result = loop_serve(config, arena, &setting->map, &serving, error);
     if (result != ARB_OK) {
         ops_log(OPS_ERROR, "failed", OPS_TEXT("reason", arb_result_text(result)),
                 OPS_TEXT("text", error));
@@ -190,11 +224,19 @@ static enum arb_result run_configured(const struct arguments *arguments, struct 
     return result;
 }
 
+static enum arb_result run_configured(const struct arguments *arguments, struct arb_arena *arena,
+                                      uint64_t started_ns)
+{
+    static struct setting setting;
+    enum arb_result result = run_set(arguments, &setting, arena, started_ns);
+    loop_resume_close(setting.resume);
+    return result;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t started_ns = loop_now_ns();
     struct arb_arena arena;
-    arb_mem_leave_untouched();
     arb_arena_init(&arena);
     struct arguments arguments = {.request = REQUEST_SERVE};
     arguments.sets = arb_arena_take_array(&arena, (size_t)argc + 1, sizeof *arguments.sets);

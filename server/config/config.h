@@ -79,6 +79,15 @@ enum arb_result config_load_text(struct config *config, struct arb_arena *arena,
                                  const char *name, const char *text, size_t bytes,
                                  struct config_error *error);
 
+/* The same for a match that goes on in another process: then the environment and the --set texts,
+ * for what is of the process and not of the match. A --set of the match's is refused, of the
+ * environment it is left out. */
+enum arb_result config_load_resumed(struct config *config, struct arb_arena *arena,
+                                    const struct config_mode *modes, size_t mode_count,
+                                    const char *name, const char *text, size_t bytes,
+                                    char *const *environment, const char *const *sets,
+                                    size_t set_count, struct config_error *error);
+
 /* Puts a place in front of a sentence of somebody else's check (rules->check): that of the first
  * option whose path the sentence names, or the map's file when it names none. */
 void config_explain(const struct config *config, const char *sentence, struct config_error *error);

@@ -12,6 +12,7 @@ struct loader {
     struct config *config;
     struct config_rows *rows;
     struct config_error *error;
+    bool resumes; /* the match's numbers are what they were */
 };
 
 /* ---- rows ---- */
@@ -264,6 +265,21 @@ static struct config_row *find_variable(const struct config_rows *rows, const ch
     return NULL;
 }
 
+/* What may be otherwise in another process that goes on with a match. */
+static bool is_of_process(const char *path)
+{
+    static const char *const sections[] = {"net", "auth", "log", "shutdown", "debug"};
+    static const char *const paths[] = {"match.result_path", "journal.flush_ms", "journal.fsync",
+                                        "journal.keyframe_s"};
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        if (in_section(path, sections[i])) return true;
+    }
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        if (strcmp(path, paths[i]) == 0) return true;
+    }
+    return false;
+}
+
 static bool read_environment(struct loader *loader, char *const *environment,
                              void (*warn)(const char *text))
 {
@@ -283,6 +299,7 @@ static bool read_environment(struct loader *loader, char *const *environment,
             }
             continue;
         }
+        if (loader->resumes && !is_of_process(row->option->path)) continue;
         snprintf(name, sizeof name, "environment %.*s", length, *environment);
         if (!set_text(loader, name, row, equals + 1)) {
             return false;
@@ -324,6 +341,14 @@ static enum arb_result read_set(struct loader *loader, const char *set)
     }
     char name[CONFIG_PATH_BYTES];
     snprintf(name, sizeof name, "--set %s", path);
+    if (loader->resumes && !is_of_process(path)) {
+        struct config_source source = {.name = name, .path = ""};
+        config_fail(loader->error, &source, 0, 0,
+                    "a match that is resumed goes on with its own numbers; allowed: net.*, auth.*, "
+                    "log.*, shutdown.*, debug.*, match.result_path, journal.flush_ms, "
+                    "journal.fsync, journal.keyframe_s");
+        return ARB_CONFIG;
+    }
     return set_text(loader, name, row, equals + 1) ? ARB_OK : ARB_CONFIG;
 }
 
@@ -353,7 +378,24 @@ static struct loader begin(struct config *config, struct arb_arena *arena,
     for (size_t i = 0; i < rows->count; i++) {
         option_set_default(rows->list[i].option, rows->list[i].base, modes, mode_count);
     }
-    return (struct loader){config, rows, error};
+    return (struct loader){.config = config, .rows = rows, .error = error};
+}
+
+/* Environment and command line. */
+static enum arb_result read_process(struct loader *loader, char *const *environment,
+                                    const char *const *sets, size_t set_count,
+                                    void (*warn)(const char *text))
+{
+    if (!read_environment(loader, environment, warn)) {
+        return ARB_CONFIG;
+    }
+    for (size_t i = 0; i < set_count; i++) {
+        enum arb_result result = read_set(loader, sets[i]);
+        if (result != ARB_OK) {
+            return result;
+        }
+    }
+    return ARB_OK;
 }
 
 enum arb_result config_load(struct config *config, struct arb_arena *arena,
@@ -365,14 +407,9 @@ enum arb_result config_load(struct config *config, struct arb_arena *arena,
     if (file != NULL && !read_file(&loader, file)) {
         return ARB_CONFIG;
     }
-    if (!read_environment(&loader, environment, warn)) {
-        return ARB_CONFIG;
-    }
-    for (size_t i = 0; i < set_count; i++) {
-        enum arb_result result = read_set(&loader, sets[i]);
-        if (result != ARB_OK) {
-            return result;
-        }
+    enum arb_result result = read_process(&loader, environment, sets, set_count, warn);
+    if (result != ARB_OK) {
+        return result;
     }
     if (!resolve_map(config, file, error) || !config_check_relations(config, error) ||
         !config_check_map_file(config, error)) {
@@ -389,4 +426,18 @@ enum arb_result config_load_text(struct config *config, struct arb_arena *arena,
     struct loader loader = begin(config, arena, modes, mode_count, error);
     bool ok = read_text(&loader, name, text, bytes) && config_check_relations(config, error);
     return ok ? ARB_OK : ARB_CONFIG;
+}
+
+enum arb_result config_load_resumed(struct config *config, struct arb_arena *arena,
+                                    const struct config_mode *modes, size_t mode_count,
+                                    const char *name, const char *text, size_t bytes,
+                                    char *const *environment, const char *const *sets,
+                                    size_t set_count, struct config_error *error)
+{
+    struct loader loader = begin(config, arena, modes, mode_count, error);
+    loader.resumes = true;
+    if (!read_text(&loader, name, text, bytes)) return ARB_CONFIG;
+    enum arb_result result = read_process(&loader, environment, sets, set_count, NULL);
+    if (result != ARB_OK) return result;
+    return config_check_relations(config, error) ? ARB_OK : ARB_CONFIG;
 }

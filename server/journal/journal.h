@@ -27,7 +27,8 @@ enum {
     X(1, TICK, "what a tick took in, and the checksum after it")                                   \
     X(2, KEYFRAME, "the whole state before a tick")                                                \
     X(3, GAP, "ticks that were not written")                                                       \
-    X(4, END, "the result is final")
+    X(4, END, "the result is final")                                                               \
+    X(5, SENT, "what cannot be taken back has left")
 
 enum journal_kind {
 #define X(value, name, text) JOURNAL_##name = value,
@@ -55,7 +56,7 @@ struct journal_head {
 struct journal_record {
     enum journal_kind kind;
     arb_tick tick;   /* TICK: its step S[tick] -> S[tick + 1]; KEYFRAME: of S[tick]; GAP: the first
-                        that is missing; END: of the state S[tick] that it is of */
+                        that is missing; END, SENT: of the state S[tick] that it is of */
     arb_tick resume; /* GAP: the next one that is there */
     const uint8_t *bytes; /* without checksum; of the reader, until it goes on */
     size_t size;

@@ -56,6 +56,7 @@ static size_t put_tail(const struct journal_record *record, uint8_t *out)
         return journal_put_number(out, record->resume - record->tick);
     case JOURNAL_KEYFRAME:
     case JOURNAL_END:
+    case JOURNAL_SENT:
         break;
     }
     return 0;

@@ -272,6 +272,7 @@ static bool split(struct journal_reader *reader, struct journal_record *out, boo
     case JOURNAL_KEYFRAME:
         return first; /* so that it is found by the head of its block */
     case JOURNAL_END:
+    case JOURNAL_SENT:
         return true;
     }
     return false;

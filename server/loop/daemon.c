@@ -5,7 +5,6 @@
 #include "server/loop/loop.h"
 #include "server/loop/loop_journal.h"
 #include "server/loop/loop_log.h"
-#include "server/loop/loop_resume.h"
 #include "server/loop/loop_trace.h"
 #include "server/loop/loop_traffic.h"
 #include "server/match/match_past.h"
@@ -19,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 enum {
     SPARE_SESSIONS = 16,     /* beside those who have a place: those who are told that it is full */
@@ -45,8 +45,8 @@ struct daemon {
     struct loop *loop;
     struct ops_trace *trace;      /* NULL: shots are not written down */
     struct loop_journal *journal; /* NULL: the match is not */
-    struct loop_resume resume;    /* empty: a new match */
     struct loop_log_observer observer;
+    struct loop_resumed resumed; /* path NULL: it is a match of this process */
     enum arb_result result_written;
     char result_error[OPS_ERROR_BYTES];
 };
@@ -85,12 +85,17 @@ enum arb_result loop_check(const struct config *config, struct arb_arena *arena,
                            char error[LOOP_ERROR_BYTES])
 {
     struct config_error found;
-    char sentence[LOOP_ERROR_BYTES / 2];
     enum arb_result result = map_load(map, arena, config->map_path, &found);
-    if (result != ARB_OK) {
-        memcpy(error, found.text, sizeof found.text);
-        return result;
-    }
+    if (result == ARB_OK) return loop_check_loaded(config, map, error);
+    memcpy(error, found.text, sizeof found.text);
+    return result;
+}
+
+enum arb_result loop_check_loaded(const struct config *config, const struct map *map,
+                                  char error[LOOP_ERROR_BYTES])
+{
+    struct config_error found;
+    char sentence[LOOP_ERROR_BYTES / 2];
     if (check_mode(config, map, sentence, sizeof sentence)) return ARB_OK;
     config_explain(config, sentence, &found);
     memcpy(error, found.text, sizeof found.text);
@@ -165,22 +170,27 @@ static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, 
 static enum arb_result open_match(struct daemon *daemon, struct arb_arena *arena, char *error)
 {
     struct match_config numbers = daemon->config->match;
-    const struct journal_head *head = daemon->resume.reader != NULL ? daemon->resume.head : NULL;
-    if (head != NULL) {
-        numbers.seed = (struct option_seed){.value = head->seed, .set = 1};
-    } else if (!numbers.seed.set) {
+    if (!numbers.seed.set) {
         enum arb_result result = draw(&numbers.seed.value, sizeof numbers.seed.value, error);
         if (result != ARB_OK) return result;
         numbers.seed.set = 1;
     }
     enum arb_result result = draw(daemon->match_id, sizeof daemon->match_id, error);
     if (result != ARB_OK) return result;
-    if (head != NULL) memcpy(daemon->match_id, head->match_id, sizeof daemon->match_id);
+    struct loop_resume *resume = daemon->serving->resume;
+    if (resume != NULL) {
+        memcpy(daemon->match_id, loop_resume_head(resume)->match_id, sizeof daemon->match_id);
+    }
     numbers.back_ticks = (int32_t)daemon->serving->synctest_ticks;
     struct match_port port = net_port(daemon->net);
     daemon->match =
         match_create(arena, &numbers, rules_of(daemon->config), params_of(daemon->config),
                      daemon->map, daemon->geometry, daemon->match_id, &port);
+    if (resume != NULL) {
+        result = loop_resume_play(resume, daemon->match, arena, error);
+        if (result != ARB_OK) return result;
+        daemon->resumed = loop_resume_take(resume);
+    }
     if (daemon->serving->synctest_ticks > 0) {
         daemon->past = match_past_create(arena, daemon->match, daemon->serving->synctest_ticks);
     }
@@ -230,6 +240,7 @@ static void on_decided(void *owner)
     match_get_result(daemon->match, &result);
     const char *path = daemon->config->result_path;
     daemon->result_written = ARB_OK;
+    if (daemon->resumed.sent_result) return; /* by the process before */
     /* Otherwise what comes back from the journal might have another result than was handed out. */
     if (!loop_journal_settle(daemon->journal)) {
         ops_log(OPS_WARN, "journal_behind",
@@ -239,6 +250,7 @@ static void on_decided(void *owner)
         daemon->result_written =
             ops_result_write(path, &result, daemon->config->map, daemon->result_error);
     }
+    if (daemon->result_written == ARB_OK) loop_journal_sent(daemon->journal, daemon->match);
     char id[33];
     print_id(result.match_id, id);
     ops_log(OPS_INFO, "match_ended", OPS_TEXT("match_id", id),
@@ -338,9 +350,23 @@ static void log_drops(const struct match *match)
             OPS_UINT("spectator_events", drops.spectator_events));
 }
 
+static void log_resumed(const struct daemon *daemon)
+{
+    const struct loop_resumed *resumed = &daemon->resumed;
+    if (resumed->path == NULL) return;
+    ops_log(OPS_INFO, "resumed", OPS_TEXT("path", resumed->path), OPS_UINT("tick", resumed->tick),
+            OPS_UINT("replayed_ticks", resumed->tick - resumed->from),
+            OPS_UINT("torn_bytes", resumed->torn_bytes),
+            OPS_UINT("players", match_present_count(daemon->match)),
+            OPS_TEXT("result", resumed->sent_result ? "was handed out"
+                               : resumed->ended     ? "is handed out now"
+                                                    : "is to come"));
+}
+
 static void play(struct daemon *daemon, char *error, enum arb_result *result)
 {
     static struct loop_report report;
+    log_resumed(daemon);
     warn_of_reach(daemon->config);
     warn_of_watchers(daemon->config);
     log_ready(daemon);
@@ -374,7 +400,6 @@ static void close_all(struct daemon *daemon)
 {
     close_trace(daemon);
     loop_journal_close(daemon->journal);
-    loop_resume_close(&daemon->resume);
     if (daemon->match != NULL) match_destroy(daemon->match);
     if (daemon->net != NULL) {
         net_destroy(daemon->net);
@@ -390,22 +415,22 @@ enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
 {
     struct daemon daemon = {.config = config, .map = map, .serving = serving};
     enum arb_result result = loop_check_files(config, error);
-    if (result == ARB_OK && serving->resume != NULL) {
-        result = loop_resume_open(&daemon.resume, serving->resume, config, rules_of(config),
-                                  params_of(config), map, arena, error);
-    }
     if (result == ARB_OK) result = open_net(&daemon, arena, error);
     if (result == ARB_OK) {
         daemon.geometry = arb_geometry_create(map->shapes, map->shape_count, map->bounds);
         result = open_match(&daemon, arena, error);
     }
-    if (result == ARB_OK && daemon.resume.reader != NULL) {
-        result = loop_resume_play(&daemon.resume, daemon.match, arena, error);
+    if (result == ARB_OK && daemon.resumed.sent_result && match_ended(daemon.match)) {
+        log_resumed(&daemon);
+        close(daemon.resumed.fd);
+        close_all(&daemon);
+        return ARB_OK;
     }
     if (result == ARB_OK) result = open_trace(&daemon, arena, error);
     if (result == ARB_OK) {
         result =
-            loop_journal_open(&daemon.journal, config, daemon.match, &daemon.resume, arena, error);
+            loop_journal_open(&daemon.journal, config, daemon.match,
+                              daemon.resumed.path != NULL ? &daemon.resumed : NULL, arena, error);
     }
     if (result == ARB_OK) result = open_loop(&daemon, error);
     if (result == ARB_OK) {

@@ -5,6 +5,7 @@
 #define LOOP_DAEMON_H
 
 #include "server/config/config.h"
+#include "server/loop/loop_resume.h"
 
 enum { LOOP_ERROR_BYTES = CONFIG_ERROR_BYTES, LOOP_SYNCTEST_MAX = 120 };
 
@@ -17,11 +18,15 @@ enum arb_result loop_check(const struct config *config, struct arb_arena *arena,
  * with one line in `error`. loop_serve asks by itself. */
 enum arb_result loop_check_files(const struct config *config, char error[LOOP_ERROR_BYTES]);
 
+/* The second half of that, of a map that is loaded already. */
+enum arb_result loop_check_loaded(const struct config *config, const struct map *map,
+                                  char error[LOOP_ERROR_BYTES]);
+
 /* What is asked of one process and is no option. */
 struct loop_serving {
-    uint64_t started_ns;     /* when main began (loop_now_ns) */
-    uint32_t synctest_ticks; /* each tick is run again from so many before; 0: not */
-    const char *resume;      /* journal of the match that goes on; NULL: a new one */
+    uint64_t started_ns;        /* when main began (loop_now_ns) */
+    uint32_t synctest_ticks;    /* each tick is run again from so many before; 0: not */
+    struct loop_resume *resume; /* goes on with that match; NULL: begins one */
 };
 
 /* Plays the match to its end. `map` from loop_check. ARB_OK: ended with its result; otherwise one

@@ -83,24 +83,25 @@ static enum arb_result make_head(const struct config *config, const struct match
 }
 
 static enum arb_result open_writer(struct loop_journal *journal, const struct config *config,
-                                   const struct match *match, const struct loop_resume *resume,
+                                   const struct match *match, const struct loop_resumed *resumed,
                                    size_t queue_bytes, struct arb_arena *arena, char *error)
 {
     uint8_t *head = NULL;
     size_t head_bytes = 0;
-    bool goes_on = resume->reader != NULL;
     enum arb_result result = ARB_OK;
-    if (!goes_on) result = make_head(config, match, &head, &head_bytes, error);
+    if (resumed == NULL) result = make_head(config, match, &head, &head_bytes, error);
     if (result != ARB_OK) return result;
-    struct loop_writer_options options = {
-        .path = journal->path,
-        .flush_ms = (uint32_t)config->journal.flush_ms,
-        .sync = config->journal.fsync,
-        .queue_bytes = queue_bytes,
-        .good_bytes = goes_on ? journal_good_bytes(resume->reader) : 0,
-        .file_key = goes_on ? journal_reader_key(resume->reader) : 0,
-        .trouble = on_trouble,
-        .owner = journal};
+    struct loop_writer_options options = {.path = journal->path,
+                                          .flush_ms = (uint32_t)config->journal.flush_ms,
+                                          .sync = config->journal.fsync,
+                                          .queue_bytes = queue_bytes,
+                                          .trouble = on_trouble,
+                                          .owner = journal};
+    if (resumed != NULL) {
+        options.go_on_fd = resumed->fd;
+        options.go_on_bytes = resumed->bytes;
+        options.go_on_key = resumed->file_key;
+    }
     result = loop_writer_open(&journal->writer, &options, head, head_bytes, match_tick(match),
                               arena, error);
     arb_mem_free(head);
@@ -112,29 +113,29 @@ static enum arb_result open_writer(struct loop_journal *journal, const struct co
 }
 
 enum arb_result loop_journal_open(struct loop_journal **out, const struct config *config,
-                                  const struct match *match, const struct loop_resume *resume,
+                                  const struct match *match, const struct loop_resumed *resumed,
                                   struct arb_arena *arena, char *error)
 {
     *out = NULL;
-    bool goes_on = resume->reader != NULL;
-    if (config->journal.path[0] == '\0' && !goes_on) return ARB_OK;
+    if (config->journal.path[0] == '\0') return ARB_OK;
     struct loop_journal *journal = arb_arena_take(arena, sizeof *journal);
     struct journal_head head = match_journal_head(match);
     atomic_init(&journal->trouble, UNTOLD);
-    if (goes_on) {
-        snprintf(journal->path, sizeof journal->path, "%s", resume->path);
+    if (resumed != NULL) {
+        snprintf(journal->path, sizeof journal->path, "%s", resumed->path);
     } else {
         name_file(journal->path, sizeof journal->path, config->journal.path, head.match_id);
     }
     size_t queue_bytes = 2 * match_journal_keyframe_bytes(match) + QUEUE_SPARE_BYTES;
     if (queue_bytes > JOURNAL_PLAIN_BYTES_MAX) queue_bytes = JOURNAL_PLAIN_BYTES_MAX;
-    enum arb_result result = open_writer(journal, config, match, resume, queue_bytes, arena, error);
+    enum arb_result result =
+        open_writer(journal, config, match, resumed, queue_bytes, arena, error);
     if (result != ARB_OK) return result;
     struct match_journal_sink sink = {journal->writer, loop_writer_put, loop_writer_has_room};
     uint32_t keyframe_ticks =
         (uint32_t)config->journal.keyframe_s * (uint32_t)config->match.tick_rate;
     journal->records = match_journal_create(arena, match, keyframe_ticks, &sink);
-    if (goes_on) match_journal_go_on(journal->records, match, resume->ended);
+    if (resumed != NULL) match_journal_go_on(journal->records, match, resumed->ended);
     *out = journal;
     return ARB_OK;
 }
@@ -166,6 +167,13 @@ void loop_journal_tick(struct loop_journal *journal, const struct match *match)
 bool loop_journal_settle(struct loop_journal *journal)
 {
     return journal == NULL || loop_writer_wait(journal->writer, SETTLE_MS);
+}
+
+void loop_journal_sent(struct loop_journal *journal, const struct match *match)
+{
+    if (journal == NULL) return;
+    match_journal_sent(journal->records, match, LOOP_RESULT_KEY);
+    loop_writer_wait(journal->writer, SETTLE_MS);
 }
 
 void loop_journal_close(struct loop_journal *journal)

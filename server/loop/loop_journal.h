@@ -11,11 +11,11 @@
 
 struct loop_journal;
 
-/* *out NULL when none is configured. With something in `resume` (played) that file goes on,
- * whatever is configured. The file is there when it returns, and the thread runs. ARB_FILES,
- * ARB_MEMORY or ARB_CONFIG with one sentence in `error` (of CONFIG_ERROR_BYTES). */
+/* *out NULL when none is configured. The file is there when it returns, and the thread runs.
+ * `resumed`: instead goes on with that file (NULL: a new one).
+ * ARB_FILES, ARB_MEMORY or ARB_CONFIG with one sentence in `error` (of CONFIG_ERROR_BYTES). */
 enum arb_result loop_journal_open(struct loop_journal **out, const struct config *config,
-                                  const struct match *match, const struct loop_resume *resume,
+                                  const struct match *match, const struct loop_resumed *resumed,
                                   struct arb_arena *arena, char *error);
 
 /* After each tick. NULL: nothing. */
@@ -23,6 +23,9 @@ void loop_journal_tick(struct loop_journal *journal, const struct match *match);
 
 /* What leaves the match waits for it to be in the file, but not for ever. False: it is not. */
 bool loop_journal_settle(struct loop_journal *journal);
+
+/* The result has been handed out. NULL: nothing. */
+void loop_journal_sent(struct loop_journal *journal, const struct match *match);
 
 /* Writes the rest, and tells the log what became of it. NULL: nothing. */
 void loop_journal_close(struct loop_journal *journal);

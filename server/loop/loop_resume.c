@@ -1,26 +1,39 @@
 #define _GNU_SOURCE
 #include "server/loop/loop_resume.h"
 
-#include "server/match/match_journal.h"
 #include "server/match/match_replay.h"
 #include "server/match/match_save.h"
-#include "server/ops/log.h"
-#include "server/rules/rules.h"
-
-#include "shared/move/arb_geometry.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+struct loop_resume {
+    int fd;
+    uint64_t limit; /* bytes of the file that are read */
+    struct journal_reader *reader;
+    struct loop_resumed resumed;
+};
+
+static enum arb_result fail(const struct loop_resume *resume, enum arb_result result, char *error,
+                            const char *what)
+{
+    snprintf(error, CONFIG_ERROR_BYTES, "--resume: %.200s: %.400s", resume->resumed.path, what);
+    return result;
+}
 
 static size_t read_file(void *owner, uint64_t offset, void *bytes, size_t count)
 {
     const struct loop_resume *resume = owner;
     uint8_t *out = bytes;
     size_t done = 0;
+    if (offset >= resume->limit) return 0;
+    if (count > resume->limit - offset) count = (size_t)(resume->limit - offset);
     while (done < count) {
         ssize_t got = pread(resume->fd, out + done, count - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR) continue;
@@ -30,58 +43,116 @@ static size_t read_file(void *owner, uint64_t offset, void *bytes, size_t count)
     return done;
 }
 
-static enum arb_result fail(const struct loop_resume *resume, enum arb_result result, char *error,
-                            const char *what)
+static enum arb_result open_file(struct loop_resume *resume, char *error)
 {
-    snprintf(error, CONFIG_ERROR_BYTES, "%.200s: cannot be resumed: %.700s", resume->path, what);
+    resume->fd = open(resume->resumed.path, O_RDWR | O_CLOEXEC);
+    if (resume->fd < 0) return fail(resume, ARB_FILES, error, strerror(errno));
+    if (flock(resume->fd, LOCK_EX | LOCK_NB) != 0) {
+        return fail(resume, ARB_FILES, error,
+                    errno == EWOULDBLOCK ? "another process has this match" : strerror(errno));
+    }
+    struct stat about;
+    if (fstat(resume->fd, &about) != 0) return fail(resume, ARB_FILES, error, strerror(errno));
+    resume->limit = (uint64_t)about.st_size;
+    return ARB_OK;
+}
+
+static enum arb_result open_reader(struct loop_resume *resume, char *error)
+{
+    journal_close(resume->reader);
+    enum journal_status status;
+    resume->reader = journal_open(&(struct journal_source){resume, read_file}, &status);
+    if (resume->reader != NULL) return ARB_OK;
+    return fail(resume, status == JOURNAL_READ_MEMORY ? ARB_MEMORY : ARB_DATA, error,
+                journal_status_text(status));
+}
+
+/* Up to where the file leads to a state: the end of its last whole block, or of one before when a
+ * gap begins there whose keyframe was never written. */
+static enum arb_result find_end(struct loop_resume *resume, char *error)
+{
+    struct journal_record record;
+    enum journal_status status;
+    uint64_t size = resume->limit, good = journal_good_bytes(resume->reader);
+    uint64_t before = good, blocks = journal_block_count(resume->reader);
+    bool is_lost = false;
+    while ((status = journal_next(resume->reader, &record)) == JOURNAL_READ_OK) {
+        if (journal_block_count(resume->reader) != blocks) {
+            blocks = journal_block_count(resume->reader);
+            if (!is_lost) good = before;
+            before = journal_good_bytes(resume->reader);
+        }
+        if (record.kind == JOURNAL_GAP) is_lost = true;
+        if (record.kind == JOURNAL_KEYFRAME) is_lost = false;
+    }
+    if (status == JOURNAL_READ_MEMORY) {
+        return fail(resume, ARB_MEMORY, error, journal_status_text(status));
+    }
+    if (!is_lost) good = before;
+    resume->limit = good;
+    resume->resumed.bytes = good;
+    resume->resumed.torn_bytes = size - good;
+    return ARB_OK;
+}
+
+static enum arb_result load(struct loop_resume *resume, const struct loop_resume_options *options,
+                            struct config *config, struct map *map, struct arb_arena *arena,
+                            char *error)
+{
+    const struct journal_head *head = journal_reader_head(resume->reader);
+    struct config_error found;
+    if (head->schema != MATCH_SAVE_VERSION) {
+        return fail(resume, ARB_DATA, error, "its states are of another version of arbiterd");
+    }
+    enum arb_result result =
+        config_load_resumed(config, arena, options->modes, options->mode_count,
+                            "configuration in the journal", head->config_text, head->config_bytes,
+                            options->environment, options->sets, options->set_count, &found);
+    if (result == ARB_OK) {
+        result = map_load_text(map, arena, "map in the journal", head->map_text, head->map_bytes,
+                               &found);
+    }
+    if (result != ARB_OK) {
+        memcpy(error, found.text, sizeof found.text);
+        return result;
+    }
+    config->match.seed = (struct option_seed){.value = head->seed, .set = 1};
+    snprintf(config->journal.path, sizeof config->journal.path, "%s", resume->resumed.path);
+    return ARB_OK;
+}
+
+enum arb_result loop_resume_open(struct loop_resume **out,
+                                 const struct loop_resume_options *options, struct config *config,
+                                 struct map *map, struct arb_arena *arena, char *error)
+{
+    struct loop_resume *resume = arb_arena_take(arena, sizeof *resume);
+    *out = resume;
+    resume->fd = -1;
+    resume->resumed.path = options->path;
+    enum arb_result result = open_file(resume, error);
+    if (result == ARB_OK) result = open_reader(resume, error);
+    if (result == ARB_OK) result = find_end(resume, error);
+    if (result == ARB_OK) result = open_reader(resume, error); /* up to there */
+    if (result == ARB_OK) result = load(resume, options, config, map, arena, error);
     return result;
 }
 
-/* Of what a state depends on and does not hold; the texts may differ in the rest. */
-static enum arb_result check_numbers(struct loop_resume *resume, const struct config *config,
-                                     const struct rules *rules, const void *params,
-                                     const struct map *map, struct arb_arena *arena, char *error)
+const struct journal_head *loop_resume_head(const struct loop_resume *resume)
 {
-    const struct journal_head *head = resume->head;
-    struct config_error found;
-    struct config *recorded = arb_arena_take(arena, sizeof *recorded);
-    struct config_mode *modes = arb_arena_take_array(arena, rules_mode_count, sizeof *modes);
-    size_t mode = 0;
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        modes[i] = (struct config_mode){rules_modes[i]->name, rules_modes[i]->options,
-                                        rules_modes[i]->option_count, rules_modes[i]->params_bytes};
-        if (rules_modes[i] == rules) mode = i;
-    }
-    enum arb_result result =
-        config_load_text(recorded, arena, modes, rules_mode_count, "configuration in the journal",
-                         head->config_text, head->config_bytes, &found);
-    if (result != ARB_OK) return fail(resume, ARB_DATA, error, found.text);
-    struct match_config ours = config->match;
-    ours.seed = recorded->match.seed = (struct option_seed){.value = head->seed, .set = 1};
-    uint64_t a = match_configuration_hash(&ours, rules, params, map);
-    uint64_t b =
-        match_configuration_hash(&recorded->match, rules, recorded->mode_params[mode], map);
-    bool same = strcmp(recorded->mode, config->mode) == 0 && a == b;
-    return same ? ARB_OK : fail(resume, ARB_CONFIG, error, "it is of another configuration");
+    return journal_reader_head(resume->reader);
 }
 
-enum arb_result loop_resume_open(struct loop_resume *out, const char *path,
-                                 const struct config *config, const struct rules *rules,
-                                 const void *params, const struct map *map, struct arb_arena *arena,
-                                 char *error)
+/* What stands in front of the newest keyframe is read only for what was sent. */
+static void note_past(struct loop_resume *resume)
 {
-    *out = (struct loop_resume){.path = path};
-    out->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (out->fd < 0) return fail(out, ARB_FILES, error, strerror(errno));
-    struct journal_source source = {out, read_file};
-    enum journal_status status;
-    out->reader = journal_open(&source, &status);
-    if (out->reader == NULL) return fail(out, ARB_DATA, error, journal_status_text(status));
-    out->head = journal_reader_head(out->reader);
-    if (out->head->schema != MATCH_SAVE_VERSION) {
-        return fail(out, ARB_DATA, error, "its states are of another version");
+    struct journal_record record;
+    while (journal_next(resume->reader, &record) == JOURNAL_READ_OK) {
+        if (record.kind == JOURNAL_END) resume->resumed.ended = true;
+        if (record.kind == JOURNAL_SENT && record.size == strlen(LOOP_RESULT_KEY) &&
+            memcmp(record.bytes, LOOP_RESULT_KEY, record.size) == 0) {
+            resume->resumed.sent_result = true;
+        }
     }
-    return check_numbers(out, config, rules, params, map, arena, error);
 }
 
 enum arb_result loop_resume_play(struct loop_resume *resume, struct match *match,
@@ -89,34 +160,35 @@ enum arb_result loop_resume_play(struct loop_resume *resume, struct match *match
 {
     char text[MATCH_REPLAY_TEXT_BYTES];
     struct match_replay_step step;
+    note_past(resume);
+    enum arb_result result = open_reader(resume, error);
+    if (result != ARB_OK) return result;
     struct match_replay *replay = match_replay_create(arena, match, NULL, resume->reader);
-    struct journal_head now = match_journal_head(match);
-    if (now.map_hash != resume->head->map_hash || now.first_tick != resume->head->first_tick) {
-        return fail(resume, ARB_CONFIG, error, "it is of another map or first tick");
-    }
-    /* No keyframe yet: from the first tick. */
     if (!match_replay_seek(replay, UINT64_MAX, text) && text[0] != '\0') {
         return fail(resume, ARB_DATA, error, text);
     }
+    resume->resumed.from = match_tick(match);
     do {
         match_replay_next(replay, &step);
-        resume->ended |= step.status == MATCH_REPLAY_END;
     } while (step.status < MATCH_REPLAY_DIVERGED);
     if (step.status != MATCH_REPLAY_STOPPED) return fail(resume, ARB_DATA, error, step.text);
-    if (match_tick(match) != journal_good_tick(resume->reader)) {
-        return fail(resume, ARB_DATA, error, "its last ticks are missing");
-    }
+    resume->resumed.tick = match_tick(match);
     match_detach(match);
-    ops_log(OPS_INFO, "resumed", OPS_TEXT("path", resume->path),
-            OPS_UINT("tick", match_tick(match)), OPS_UINT("players", match_present_count(match)),
-            OPS_TEXT("journal", journal_status_text(step.journal)));
     return ARB_OK;
+}
+
+struct loop_resumed loop_resume_take(struct loop_resume *resume)
+{
+    resume->resumed.fd = resume->fd;
+    resume->resumed.file_key = journal_reader_key(resume->reader);
+    resume->fd = -1;
+    return resume->resumed;
 }
 
 void loop_resume_close(struct loop_resume *resume)
 {
-    if (resume->reader == NULL) return;
+    if (resume == NULL) return;
     journal_close(resume->reader);
-    close(resume->fd);
     resume->reader = NULL;
+    if (resume->fd >= 0) close(resume->fd);
 }

@@ -210,7 +210,7 @@ static bool take(struct loop_writer *writer)
 
 static bool is_synced(const struct loop_writer *writer)
 {
-    uint32_t anchors = 1U << JOURNAL_KEYFRAME | 1U << JOURNAL_END;
+    uint32_t anchors = 1U << JOURNAL_KEYFRAME | 1U << JOURNAL_END | 1U << JOURNAL_SENT;
     return writer->options.sync == LOOP_WRITER_FLUSH ||
            (writer->options.sync == LOOP_WRITER_KEYFRAME && (writer->plain_kinds & anchors) != 0);
 }
@@ -361,45 +361,53 @@ static void init_locks(struct loop_writer *writer)
     pthread_condattr_destroy(&monotonic);
 }
 
+/* As a whole or not at all. */
+static int begin_file(struct loop_writer *writer, const uint8_t *head, size_t head_bytes)
+{
+    const struct loop_writer_options *options = &writer->options;
+    size_t done = 0;
+    if (writer->packer == NULL) return ENOMEM;
+    if (head == NULL) {
+        writer->file_key = options->go_on_key;
+        writer->end = options->go_on_bytes;
+        return ftruncate(writer->fd, (off_t)writer->end) == 0 ? 0 : errno;
+    }
+    writer->file_key = journal_file_key(head, head_bytes);
+    if (!write_on(writer, head, head_bytes, &done)) return writer->counts.error;
+    writer->end = head_bytes;
+    return 0;
+}
+
 enum arb_result loop_writer_open(struct loop_writer **out,
                                  const struct loop_writer_options *options, const uint8_t *head,
                                  size_t head_bytes, arb_tick first_tick, struct arb_arena *arena,
                                  char error[LOOP_WRITER_ERROR_BYTES])
 {
-    bool goes_on = options->good_bytes > 0;
-    int flags = goes_on ? 0 : O_CREAT | O_EXCL;
-    int fd = open(options->path, O_WRONLY | O_CLOEXEC | flags, FILE_MODE);
+    int fd = options->go_on_fd;
+    if (head != NULL) fd = open(options->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
     if (fd < 0) {
         return fail(error, options->path,
                     errno == EEXIST ? "a journal is never overwritten" : "cannot write it", errno);
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 ||
-        (goes_on && ftruncate(fd, (off_t)options->good_bytes) != 0)) {
-        int number = errno;
-        close(fd);
-        return fail(error, options->path, "another process may be writing it", number);
-    }
+    flock(fd, LOCK_EX | LOCK_NB); /* where that is not to be had, nobody else asks for it either */
     struct loop_writer *writer = arb_arena_take(arena, sizeof *writer);
     writer->options = *options;
     if (writer->options.io.write == NULL) writer->options.io.write = system_write;
     if (writer->options.io.sync == NULL) writer->options.io.sync = system_sync;
     writer->options.queue_bytes -= writer->options.queue_bytes % PLACE_BYTES;
     writer->fd = fd;
-    writer->file_key = goes_on ? options->file_key : journal_file_key(head, head_bytes);
     writer->durable = writer->taken_tick = first_tick;
     writer->queue = arb_arena_take(arena, writer->options.queue_bytes);
     writer->plain = arb_arena_take(arena, writer->options.queue_bytes);
     init_locks(writer);
     writer->packer = journal_packer_create(writer->options.queue_bytes);
-    size_t done = 0;
-    bool has_head = goes_on || write_on(writer, head, head_bytes, &done);
-    if (writer->packer == NULL || !has_head) {
-        int number = writer->packer == NULL ? ENOMEM : writer->counts.error;
+    int number = begin_file(writer, head, head_bytes);
+    if (number != 0) {
         release(writer);
-        if (!goes_on) unlink(options->path);
+        if (head != NULL) unlink(options->path);
         return fail(error, options->path, "cannot write it", number);
     }
-    writer->end = writer->counts.bytes = goes_on ? options->good_bytes : head_bytes;
+    writer->counts.bytes = writer->end;
     *out = writer;
     return ARB_OK;
 }

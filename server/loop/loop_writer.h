@@ -24,12 +24,13 @@ struct loop_writer_io {
 
 struct loop_writer_options {
     const char *path;
+    /* To go on with a file: open, locked, the writer's from now on; so many of its bytes stay, what
+     * is behind them is cut off. go_on_fd 0: a new file. */
+    int go_on_fd;
+    uint64_t go_on_bytes, go_on_key;
     uint32_t flush_ms;
     int32_t sync; /* enum loop_writer_sync */
     size_t queue_bytes;
-    /* Goes on behind so many good bytes of a file that is there, whose key this is; 0: a new one.
-     */
-    uint64_t good_bytes, file_key;
     struct loop_writer_io io; /* all NULL: the system's */
     /* By the thread, once for each beginning and each end of trouble: errno, 0: it goes again.
      * NULL: nobody is told. */
@@ -41,9 +42,9 @@ enum { LOOP_WRITER_ERROR_BYTES = 512 };
 
 struct loop_writer;
 
-/* Makes the file, readable by its owner alone; one that is there already is refused. Writes the
- * head, or cuts off what is not good of a file that goes on. No other process writes it meanwhile.
- * ARB_FILES or ARB_MEMORY with one sentence in `error`. The queue from the arena. */
+/* Makes the file, readable by its owner alone and locked; one that is there already is refused.
+ * Writes the head (NULL: goes on with a file). ARB_FILES or ARB_MEMORY with one sentence in
+ * `error`. The queue from the arena. */
 enum arb_result loop_writer_open(struct loop_writer **out,
                                  const struct loop_writer_options *options, const uint8_t *head,
                                  size_t head_bytes, arb_tick first_tick, struct arb_arena *arena,

@@ -174,6 +174,19 @@ void match_journal_tick(struct match_journal *journal, const struct match *match
     }
 }
 
+void match_journal_sent(struct match_journal *journal, const struct match *match, const char *key)
+{
+    size_t size = strlen(key);
+    ARB_ASSERT(size > 0 && size <= MATCH_JOURNAL_KEY_BYTES_MAX);
+    if (journal->is_gap) return; /* it is sent again at worst, under the same key */
+    put(journal,
+        &(struct journal_record){.kind = JOURNAL_SENT,
+                                 .tick = match_tick(match),
+                                 .bytes = (const uint8_t *)key,
+                                 .size = size},
+        1);
+}
+
 /* ---- the result ---- */
 
 static uint8_t *put_le(uint8_t *out, uint64_t value, size_t bytes)

@@ -32,6 +32,11 @@ void match_journal_go_on(struct match_journal *journal, const struct match *matc
 /* After each tick_run. */
 void match_journal_tick(struct match_journal *journal, const struct match *match);
 
+/* Something that cannot be taken back has left the match: its key, so that whoever goes on with the
+ * file does not send it again. */
+enum { MATCH_JOURNAL_KEY_BYTES_MAX = 63 };
+void match_journal_sent(struct match_journal *journal, const struct match *match, const char *key);
+
 struct match_journal_counts {
     uint64_t ticks, keyframes;
     uint64_t gaps, missing_ticks;

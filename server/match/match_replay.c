@@ -157,6 +157,17 @@ static void meet_end(struct match_replay *replay, const struct journal_record *r
     }
 }
 
+static void meet_sent(const struct journal_record *record, struct match_replay_step *step)
+{
+    step->status = MATCH_REPLAY_SENT;
+    if (record->size == 0 || record->size > MATCH_JOURNAL_KEY_BYTES_MAX ||
+        memchr(record->bytes, 0, record->size) != NULL) {
+        refuse(step, "what has left", "its key is none");
+        return;
+    }
+    memcpy(step->text, record->bytes, record->size);
+}
+
 void match_replay_next(struct match_replay *replay, struct match_replay_step *step)
 {
     struct journal_record record;
@@ -182,6 +193,9 @@ void match_replay_next(struct match_replay *replay, struct match_replay_step *st
         break;
     case JOURNAL_END:
         meet_end(replay, &record, step);
+        break;
+    case JOURNAL_SENT:
+        meet_sent(&record, step);
         break;
     }
 }
@@ -212,6 +226,9 @@ void match_replay_read(struct match_replay *replay, struct match_replay_step *st
         if (!match_journal_end_decode(record.bytes, record.size, replay->recorded)) {
             refuse(step, "the result", "it is damaged");
         }
+        break;
+    case JOURNAL_SENT:
+        meet_sent(&record, step);
         break;
     }
 }

@@ -15,6 +15,7 @@
     X(KEYFRAME, "a keyframe was reached")                                                          \
     X(GAP, "ticks are missing")                                                                    \
     X(END, "the result was reached")                                                               \
+    X(SENT, "something had left the match for good")                                               \
     X(DIVERGED, "the state is not the recorded one")                                               \
     X(REFUSED, "a record is none that a match of this kind makes")                                 \
     X(STOPPED, "the journal ends")
@@ -36,7 +37,7 @@ struct match_replay_step {
     const struct match_record *record;  /* TICK, or DIVERGED in one: what it took in; valid until
                                            the next step */
     const struct match_result *result;  /* END: as recorded */
-    char text[MATCH_REPLAY_TEXT_BYTES]; /* DIVERGED, REFUSED: a sentence; else "" */
+    char text[MATCH_REPLAY_TEXT_BYTES]; /* DIVERGED, REFUSED: a sentence; SENT: its key */
 };
 
 struct match_replay;

@@ -49,7 +49,8 @@ class Daemon:
 
     def __init__(self, options=None, config=ARENA, arguments=()):
         options = {"net.port": 0, "log.format": "json", "log.level": "debug", **(options or {})}
-        command = [program("arbiterd"), "--config", str(config), *sets(options), *arguments]
+        chosen = ["--config", str(config)] if config else []
+        command = [program("arbiterd"), *chosen, *sets(options), *arguments]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                         text=True, env=clean_environment())
         self.lines = []

@@ -157,6 +157,28 @@ Test(config, what_is_in_effect_can_be_loaded_from_its_text_without_the_map)
     free(after);
 }
 
+static enum arb_result resume(const char *set, char *const *environment)
+{
+    static const char text[] = "{\"match\": {\"map\": \"m.tmj\", \"duration_s\": 77}, "
+                               "\"net\": {\"port\": 5}}";
+    return config_load_resumed(&config, &arena, rig_modes, RIG_MODES, "text", text, sizeof text - 1,
+                               environment, &set, set != NULL, &rig_error);
+}
+
+Test(config, a_match_that_is_resumed_takes_anew_what_is_of_the_process_and_nothing_else)
+{
+    char *environment[] = {"ARBITER_NET_PORT=7", "ARBITER_MATCH_DURATION_S=9", NULL};
+    cr_assert_eq(resume("log.level=debug", environment), ARB_OK, "%s", rig_error.text);
+    cr_expect_eq(config.net.port, 7);
+    cr_expect_eq(config.match.duration_s, 77, "containers give the whole environment again");
+    cr_assert_eq(resume("match.result_path=other.json", NULL), ARB_OK, "%s", rig_error.text);
+    cr_expect_eq(config.net.port, 5);
+    cr_expect_str_eq(config.result_path, "other.json");
+    cr_expect_eq(resume("match.duration_s=9", NULL), ARB_CONFIG);
+    cr_expect(strstr(rig_error.text, "goes on with its own numbers") != NULL, "%s", rig_error.text);
+    cr_expect_eq(resume("journal.path=x", NULL), ARB_CONFIG, "it is the file itself");
+}
+
 Test(config, defaults_are_those_of_the_specification)
 {
     cr_assert_eq(load("{\"match\": {\"map\": \"m.tmj\"}}"), ARB_OK, "%s", rig_error.text);

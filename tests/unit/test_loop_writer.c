@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -352,43 +353,6 @@ Test(loop_writer, a_disk_that_takes_no_head_gets_no_file)
     cr_expect_neq(access(path, F_OK), 0);
 }
 
-static uint64_t key_of_file(void)
-{
-    int fd = open(path, O_RDONLY);
-    struct journal_source source = {&fd, read_fd};
-    enum journal_status status;
-    struct journal_reader *reader = journal_open(&source, &status);
-    cr_assert_not_null(reader);
-    uint64_t key = journal_reader_key(reader);
-    journal_close(reader);
-    close(fd);
-    return key;
-}
-
-Test(loop_writer, a_file_goes_on_behind_what_is_good_of_it)
-{
-    open_writer(LOOP_WRITER_NEVER);
-    cr_assert(put_tick(FIRST, 40));
-    uint64_t good = loop_writer_close(writer, 10000).bytes;
-    FILE *torn = fopen(path, "a");
-    fputs("a block that was cut off", torn);
-    fclose(torn);
-    struct loop_writer_options options = {.path = path,
-                                          .flush_ms = 20,
-                                          .queue_bytes = QUEUE,
-                                          .good_bytes = good,
-                                          .file_key = key_of_file()};
-    struct loop_writer *second;
-    cr_assert_eq(loop_writer_open(&writer, &options, NULL, 0, FIRST + 1, &arena, error), ARB_OK);
-    cr_expect_eq(loop_writer_open(&second, &options, NULL, 0, FIRST + 1, &arena, error), ARB_FILES);
-    cr_expect_not_null(strstr(error, "another process may be writing it"), "%s", error);
-    cr_assert(loop_writer_start(writer));
-    cr_assert(put_keyframe(FIRST + 1));
-    cr_assert(put_tick(FIRST + 1, 40));
-    loop_writer_close(writer, 10000);
-    expect_file(FIRST + 2);
-}
-
 Test(loop_writer, without_a_thread_all_is_written_at_the_close)
 {
     cr_assert_eq(open_at(path, LOOP_WRITER_NEVER), ARB_OK);
@@ -396,4 +360,35 @@ Test(loop_writer, without_a_thread_all_is_written_at_the_close)
         cr_assert(put_tick(tick, 40));
     loop_writer_close(writer, 0);
     expect_file(FIRST + 50);
+}
+
+Test(loop_writer, a_file_is_gone_on_with_behind_what_is_good_of_it)
+{
+    open_writer(LOOP_WRITER_FLUSH);
+    for (arb_tick tick = FIRST; tick < FIRST + 100; tick++)
+        cr_assert(put_tick(tick, 40));
+    struct loop_writer_counts first = loop_writer_close(writer, 20000);
+    size_t size;
+    uint8_t *bytes = journal_write_head(&head, &size);
+    int fd = open(path, O_RDWR);
+    cr_assert_eq(pwrite(fd, "torn", 4, (off_t)first.bytes), 4);
+    struct loop_writer_options options = {.path = path,
+                                          .go_on_fd = fd,
+                                          .go_on_bytes = first.bytes,
+                                          .go_on_key = journal_file_key(bytes, size),
+                                          .flush_ms = 20,
+                                          .queue_bytes = QUEUE,
+                                          .io = {NULL, disk_write, disk_sync}};
+    arb_mem_free(bytes);
+    cr_assert_eq(loop_writer_open(&writer, &options, NULL, 0, FIRST + 100, &arena, error), ARB_OK,
+                 "%s", error);
+    cr_assert(loop_writer_start(writer));
+    cr_assert(put_keyframe(FIRST + 100));
+    for (arb_tick tick = FIRST + 100; tick < FIRST + 150; tick++)
+        cr_assert(put_tick(tick, 40));
+    int other = open(path, O_RDWR);
+    cr_expect_eq(flock(other, LOCK_EX | LOCK_NB), -1, "nobody else may");
+    close(other);
+    loop_writer_close(writer, 20000);
+    expect_file(FIRST + 150);
 }

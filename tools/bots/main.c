@@ -39,13 +39,16 @@ enum {
 static const char usage[] =
     "usage: arbiter-bots --connect HOST:PORT [--count N] [--policy P]... [--seed S]\n"
     "                    [--duration SECONDS] [--report json] [--watch] [--light]\n"
-    "                    [--spectators N] [--rejoin SECONDS]\n"
+    "                    [--spectators N] [--rejoin SECONDS] [--persist SECONDS]\n"
     "  --policy    wander, aim (default), idle or replay:FILE; repeated: client i takes the\n"
     "              (i mod n)-th\n"
     "  --duration  10 seconds unless given; a match that ends sooner ends the run\n"
     "  --spectators  so many more who watch: they follow player after player, or move a camera;\n"
     "              then --count may be 0\n"
     "  --rejoin    so often one player, in turn, ends without a word and comes back as the same\n"
+    "  --persist   who hears nothing of the server any more comes back as the same, and tries it "
+    "for\n"
+    "              so long\n"
     "  --report    prints figures of all clients as one JSON object on stdout\n"
     "  --watch     shows the match on stderr: a picture in a terminal, else a line each second\n"
     "  --light     clients that neither predict nor draw, so that one core plays a thousand; they\n"
@@ -62,8 +65,17 @@ struct options {
     const char *policies[POLICIES_MAX];
     uint64_t seed;
     double duration_s;
-    double rejoin_s; /* 0: never */
+    double rejoin_s;  /* 0: never */
+    double persist_s; /* 0: who loses the server has lost it */
     bool report, watch, light;
+};
+
+/* Of a player without a server, with --persist. */
+struct loss {
+    uint8_t token[ARBITER_TOKEN_BYTES]; /* of its newest welcome */
+    bool has_token;
+    uint64_t since_ns; /* 0: it hears the server */
+    uint64_t next_ns;  /* when it tries again */
 };
 
 struct run {
@@ -76,6 +88,7 @@ struct run {
     uint32_t created;
     uint64_t rejoin_ns; /* when the next one does; 0: the time has not begun */
     uint32_t rejoin_next;
+    struct loss *losses; /* [count] */
     char mode[ARBITER_NAME_BYTES];
     struct watch *watch;
 };
@@ -169,6 +182,9 @@ static bool parse_value(struct options *options, const char *name, const char *v
     }
     if (strcmp(name, "--rejoin") == 0) {
         return parse_duration(value, &options->rejoin_s);
+    }
+    if (strcmp(name, "--persist") == 0) {
+        return parse_duration(value, &options->persist_s);
     }
     if (strcmp(name, "--report") == 0 && strcmp(value, "json") == 0) {
         options->report = true;
@@ -291,6 +307,7 @@ static bool open_clients(struct run *run)
     run->bots = arb_mem_alloc(count * sizeof *run->bots);
     run->clients = arb_mem_alloc(count * sizeof *run->clients);
     run->views = arb_mem_alloc(count * sizeof *run->views);
+    run->losses = arb_mem_alloc(count * sizeof *run->losses);
     if (!arbiter_resolve(run->options.host, run->address)) {
         fprintf(stderr, "arbiter-bots: no address for host %s\n", run->options.host);
         return false;
@@ -327,6 +344,40 @@ static void rejoin_next(struct run *run, uint64_t now_ns)
     open_client(run, i, token);
 }
 
+/* What ends in order is not come back to. */
+static bool is_without_server(const struct run *run, uint32_t i)
+{
+    struct arbiter_disconnect_info info;
+    const struct arbiter_view *view = run->views[i];
+    if (view->connection == ARBITER_CONNECTED) return view->silent_ms > 0;
+    arbiter_client_disconnect_info(run->clients[i], &info);
+    bool asked = info.reason == ARBITER_REASON_ASKED || info.reason == ARBITER_REASON_ENDED ||
+                 info.reason == ARBITER_REASON_TOKEN;
+    return !asked && !bot_counts(run->bots[i]).saw_result;
+}
+
+/* Once a second, for as long as it was asked for. True: it has not given up. */
+static bool persist(struct run *run, uint32_t i, uint64_t now_ns)
+{
+    struct loss *loss = &run->losses[i];
+    if (arbiter_client_token(run->clients[i], loss->token)) loss->has_token = true;
+    if (run->options.persist_s <= 0 || !loss->has_token || i >= run->options.players ||
+        !is_without_server(run, i)) {
+        loss->since_ns = 0;
+        return false;
+    }
+    if (loss->since_ns == 0) {
+        loss->since_ns = now_ns;
+        loss->next_ns = now_ns;
+    }
+    if (now_ns - loss->since_ns > (uint64_t)(run->options.persist_s * 1e9)) return false;
+    if (now_ns < loss->next_ns) return true;
+    loss->next_ns = now_ns + NS_PER_S;
+    arbiter_client_destroy(run->clients[i]);
+    open_client(run, i, loss->token);
+    return true;
+}
+
 static void close_run(struct run *run)
 {
     for (uint32_t i = 0; i < run->created; i++) {
@@ -340,6 +391,7 @@ static void close_run(struct run *run)
     arb_mem_free(run->bots);
     arb_mem_free(run->clients);
     arb_mem_free(run->views);
+    arb_mem_free(run->losses);
 }
 
 /* All clients once, each (a crowd: each group) at its own moment of the frame that begins at
@@ -351,6 +403,9 @@ static bool play_frame(struct run *run, uint64_t frame)
     uint32_t group = (count + WAKES_PER_FRAME - 1) / WAKES_PER_FRAME;
     bool anybody = false;
     rejoin_next(run, frame);
+    for (uint32_t i = 0; run->views[0] != NULL && i < count; i++) {
+        anybody |= persist(run, i, frame);
+    }
     for (uint32_t i = 0; i < count && !stop_asked; i++) {
         if (i % group == 0) {
             sleep_until(frame + NS_PER_S / FRAMES_PER_S * i / count);

@@ -186,6 +186,9 @@ enum arb_result replay_export(const char *path, FILE *out)
         if (step.status == MATCH_REPLAY_KEYFRAME) {
             fprintf(out, "{\"keyframe\":%" PRIu64 "}\n", step.tick);
         }
+        if (step.status == MATCH_REPLAY_SENT) {
+            fprintf(out, "{\"sent\":%" PRIu64 ",\"key\":\"%s\"}\n", step.tick, step.text);
+        }
         if (step.status == MATCH_REPLAY_GAP) {
             fprintf(out, "{\"gap\":%" PRIu64 ",\"ticks\":%" PRIu64 "}\n", step.tick, step.recorded);
         }

@@ -49,6 +49,7 @@ static void count(struct tally *tally, const struct match_replay_step *step)
     case MATCH_REPLAY_END:
         tally->ended = true;
         break;
+    case MATCH_REPLAY_SENT:
     case MATCH_REPLAY_DIVERGED:
     case MATCH_REPLAY_REFUSED:
     case MATCH_REPLAY_STOPPED:
