@@ -134,8 +134,8 @@ uint64_t journal_reader_key(const struct journal_reader *reader);
  * being written. */
 enum journal_status journal_next(struct journal_reader *reader, struct journal_record *out);
 
-/* To the newest keyframe of a tick up to that one: the next record is it. False: there is none, and
- * the reader stays where it is. Only the heads of blocks are looked at. */
+/* To the newest whole keyframe of a tick up to that one: the next record is it. False: there is
+ * none, and the reader stays where it is. Of the other blocks only the heads are looked at. */
 bool journal_seek(struct journal_reader *reader, arb_tick tick);
 
 /* All ticks before that one are good, or known to be missing: S[tick] is reached. */

@@ -176,27 +176,33 @@ static enum journal_status read_block_head(const struct journal_reader *reader, 
     return fits ? JOURNAL_READ_OK : JOURNAL_READ_TOO_LARGE;
 }
 
-/* The packed bytes are read and believed before memory is taken for what they say they become. */
-static enum journal_status load_block(struct journal_reader *reader)
+/* Into reader->packed, and believed, before memory is taken for what the bytes say they become. */
+static enum journal_status read_packed(struct journal_reader *reader, uint64_t offset,
+                                       struct block_head *head)
 {
-    struct block_head head;
-    enum journal_status status = read_block_head(reader, reader->offset, &head);
+    enum journal_status status = read_block_head(reader, offset, head);
     if (status != JOURNAL_READ_OK) return status;
     /* A length that is wrong reaches beyond the end mostly: nothing is taken for it then. */
     uint8_t last;
-    uint64_t end = reader->offset + JOURNAL_BLOCK_HEAD_BYTES + head.packed_bytes;
-    if (!read_at(&reader->source, end - 1, &last, 1)) return JOURNAL_READ_CUT;
-    if (!make_room(&reader->packed, &reader->packed_capacity, head.packed_bytes)) {
-        return JOURNAL_READ_MEMORY;
-    }
-    if (!read_at(&reader->source, reader->offset + JOURNAL_BLOCK_HEAD_BYTES, reader->packed,
-                 head.packed_bytes)) {
+    uint64_t begin = offset + JOURNAL_BLOCK_HEAD_BYTES;
+    if (!read_at(&reader->source, begin + head->packed_bytes - 1, &last, 1)) {
         return JOURNAL_READ_CUT;
     }
-    if (journal_block_sum(reader->key, head.bytes, reader->packed, head.packed_bytes) !=
-        journal_get_le(head.bytes + 12, 8)) {
-        return JOURNAL_READ_BAD_BLOCK;
+    if (!make_room(&reader->packed, &reader->packed_capacity, head->packed_bytes)) {
+        return JOURNAL_READ_MEMORY;
     }
+    if (!read_at(&reader->source, begin, reader->packed, head->packed_bytes)) {
+        return JOURNAL_READ_CUT;
+    }
+    uint64_t sum = journal_block_sum(reader->key, head->bytes, reader->packed, head->packed_bytes);
+    return sum == journal_get_le(head->bytes + 12, 8) ? JOURNAL_READ_OK : JOURNAL_READ_BAD_BLOCK;
+}
+
+static enum journal_status load_block(struct journal_reader *reader)
+{
+    struct block_head head;
+    enum journal_status status = read_packed(reader, reader->offset, &head);
+    if (status != JOURNAL_READ_OK) return status;
     if (head.tick != (uint32_t)reader->next) return JOURNAL_READ_BAD_ORDER;
     if (!make_room(&reader->plain, &reader->plain_capacity, head.plain_bytes)) {
         return JOURNAL_READ_MEMORY;
@@ -207,28 +213,42 @@ static enum journal_status load_block(struct journal_reader *reader)
     reader->plain_bytes = head.plain_bytes;
     reader->at = 0;
     reader->fresh = true;
-    reader->offset = end;
+    reader->offset += JOURNAL_BLOCK_HEAD_BYTES + head.packed_bytes;
     reader->blocks++;
     return JOURNAL_READ_OK;
 }
 
-bool journal_seek(struct journal_reader *reader, arb_tick tick)
+/* Of the blocks that begin before `limit`; 0: there is none. */
+static uint64_t newest_keyframe(const struct journal_reader *reader, uint64_t first, uint64_t limit,
+                                arb_tick tick, arb_tick *found_tick)
 {
-    uint64_t offset = JOURNAL_HEAD_FIXED_BYTES, found = 0;
-    uint8_t lengths[4];
-    if (!read_at(&reader->source, 12, lengths, sizeof lengths)) return false;
-    offset += journal_get_le(lengths, sizeof lengths);
-    arb_tick at = reader->head.first_tick, found_tick = 0;
+    uint64_t offset = first, found = 0;
+    arb_tick at = reader->head.first_tick;
     struct block_head head;
-    while (read_block_head(reader, offset, &head) == JOURNAL_READ_OK) {
+    while (offset < limit && read_block_head(reader, offset, &head) == JOURNAL_READ_OK) {
         at = arb_widen32(head.tick, at);
         if (at > tick) break;
         if (head.keyframe) {
             found = offset;
-            found_tick = at;
+            *found_tick = at;
         }
         offset += JOURNAL_BLOCK_HEAD_BYTES + head.packed_bytes;
     }
+    return found;
+}
+
+/* A crash in the middle of a keyframe leaves the one before as the newest. */
+bool journal_seek(struct journal_reader *reader, arb_tick tick)
+{
+    uint8_t lengths[4];
+    if (!read_at(&reader->source, 12, lengths, sizeof lengths)) return false;
+    uint64_t first = JOURNAL_HEAD_FIXED_BYTES + journal_get_le(lengths, sizeof lengths);
+    arb_tick found_tick = 0;
+    struct block_head head;
+    uint64_t found = UINT64_MAX;
+    do {
+        found = newest_keyframe(reader, first, found, tick, &found_tick);
+    } while (found != 0 && read_packed(reader, found, &head) != JOURNAL_READ_OK);
     if (found == 0) return false;
     reader->offset = found;
     reader->next = found_tick;

@@ -403,6 +403,31 @@ Test(journal, seeking_finds_the_newest_keyframe_before)
     journal_close(reader);
 }
 
+Test(journal, seeking_passes_over_a_keyframe_that_is_cut_off_or_damaged)
+{
+    size_t whole = file_bytes, begin = block_ends[6], end = block_ends[7];
+    for (size_t at = begin + JOURNAL_BLOCK_HEAD_BYTES; at <= end; at++) {
+        enum journal_status status;
+        struct journal_record record;
+        bool is_damaged = at == end;
+        if (is_damaged) {
+            file_bytes = whole;
+            file[end - 1] ^= 1;
+        } else {
+            file_bytes = at;
+        }
+        struct journal_reader *reader = open_file(&status);
+        cr_assert(journal_seek(reader, UINT64_MAX));
+        cr_assert_eq(journal_next(reader, &record), JOURNAL_READ_OK, "cut at %zu", at);
+        cr_assert_eq(record.kind, JOURNAL_KEYFRAME);
+        cr_assert_eq(record.tick, block_ticks[1]);
+        status = read_all(reader, NULL);
+        cr_expect_eq(status, is_damaged ? JOURNAL_READ_BAD_BLOCK : JOURNAL_READ_CUT);
+        cr_expect_eq(journal_good_bytes(reader), begin);
+        journal_close(reader);
+    }
+}
+
 Test(journal, a_record_that_does_not_fit_is_told)
 {
     uint8_t bytes[64], out[80];
