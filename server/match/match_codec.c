@@ -106,7 +106,8 @@ static uint64_t do_number(struct match_codec *codec, uint64_t value)
     return out;
 }
 
-/* Sign in the lowest bit. */
+/* Sign in the lowest bit. What is read may be any number: it is added where that cannot overflow.
+ */
 static int64_t do_step(struct match_codec *codec, int64_t value)
 {
     uint64_t folded = do_number(codec, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
@@ -254,8 +255,8 @@ static bool do_steady_view(struct match_codec *codec, const struct memory *memor
     steady = steady && same_view(&made, view);
     if (!do_bit(codec, steady)) return false;
     int64_t off = do_step(codec, (int64_t)(place_of(view) - expected));
-    uint16_t held =
-        (uint16_t)(memory->view.held + do_step(codec, (int16_t)(view->held - memory->view.held)));
+    uint64_t held_step = (uint64_t)do_step(codec, (int16_t)(view->held - memory->view.held));
+    uint16_t held = (uint16_t)(memory->view.held + held_step);
     if (codec->reads) {
         if (!continued(&memory->view, expected + (uint64_t)off, view)) {
             refuse(codec, ARB_DECODE_RANGE);
@@ -337,7 +338,7 @@ static void do_odd(struct match_codec *codec, struct match_record_input *entry,
         entry->verdict = MATCH_VIEW_HONOURED;
     } else {
         int64_t step = (int64_t)input->sequence - (int64_t)last->input.sequence;
-        input->sequence = (arb_sequence)((int64_t)last->input.sequence + do_step(codec, step));
+        input->sequence = (arb_sequence)(last->input.sequence + (uint64_t)do_step(codec, step));
         entry->control = (uint8_t)do_bits(codec, entry->control, 8);
         entry->verdict = (uint8_t)do_bits(codec, entry->verdict, VERDICT_BITS);
     }

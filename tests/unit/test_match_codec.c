@@ -280,3 +280,32 @@ Test(match_codec, any_bytes_are_taken_whole_or_refused)
     }
     cr_expect(taken > 100 && refused > 1000, "%u taken, %u refused", taken, refused);
 }
+
+/* Of the largest step that bytes can say: a sanitizer stops where a sum of it overflows. */
+Test(match_codec, steps_beyond_all_numbers_go_around)
+{
+    record.tick = 1000;
+    record.input_count = 1;
+    record.inputs[0] = (struct match_record_input){
+        .control = 1, .input = {.target_tick = 1000, .sequence = 5, .aim = 9}};
+    size_t size = match_record_encode(writes, &record, bytes, sizeof bytes);
+    cr_assert_eq(match_record_decode(reads, 1000, bytes, size, &decoded), ARB_DECODE_OK);
+    struct arb_bit_writer writer;
+    arb_bits_write_begin(&writer, bytes, sizeof bytes);
+    arb_bits_write(&writer, 0, 3); /* no command, nothing stale, nothing late */
+    arb_bits_write(&writer, 1, 1); /* it is there */
+    arb_bits_write(&writer, 0, 3); /* nobody else; neither plain nor even */
+    arb_bits_write(&writer, 6 | 8, 4);
+    for (int group = 1; group < 21; group++)
+        arb_bits_write(&writer, 7 | 8, 4);
+    arb_bits_write(&writer, 1, 4);     /* in all the largest step there is */
+    arb_bits_write(&writer, 2, 8 + 3); /* another control number, honoured */
+    arb_bits_write(&writer, 0x3F, 6);  /* all else as before */
+    arb_bits_write(&writer, 0, 1);     /* no shots */
+    size = arb_bits_write_end(&writer);
+    cr_assert_eq(match_record_decode(reads, 1001, bytes, size, &decoded), ARB_DECODE_OK);
+    cr_assert_eq(decoded.input_count, 1);
+    cr_expect_eq(decoded.inputs[0].input.sequence, 4);
+    cr_expect_eq(decoded.inputs[0].control, 2);
+    cr_expect_eq(decoded.inputs[0].input.aim, 9);
+}
