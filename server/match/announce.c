@@ -36,7 +36,7 @@ static uint8_t presence_of(const struct world_player *player)
                                              : ARB_PRESENCE_LEFT;
 }
 
-static struct arb_event player_event(const struct match *match, uint16_t slot)
+struct arb_event announce_player_event(const struct match *match, uint16_t slot)
 {
     const struct world_player *player = &match->world.players[slot];
     struct arb_event event = {.kind = ARB_EVENT_PLAYER};
@@ -50,7 +50,7 @@ static struct arb_event player_event(const struct match *match, uint16_t slot)
 
 void announce_player(struct match *match, uint16_t slot, uint16_t to)
 {
-    struct arb_event event = player_event(match, slot);
+    struct arb_event event = announce_player_event(match, slot);
     rules_emit(&match->context, to, ARB_NO_SLOT, &event);
 }
 
@@ -152,7 +152,7 @@ static void list_standing(struct match *match)
     news_all_told(&match->standing);
     for (uint16_t other = 0; other < world->head->player_capacity; other++) {
         if (world->players[other].presence == WORLD_ABSENT) continue;
-        struct arb_event event = player_event(match, other);
+        struct arb_event event = announce_player_event(match, other);
         event.tick = (uint32_t)(world->head->tick - 1);
         news_add(&match->standing, &event);
     }
@@ -168,6 +168,11 @@ static void put_standing(struct match *match, uint16_t slot)
     phase.phase = (struct arb_event_phase){world->head->phase, world->head->round,
                                            (uint32_t)world->head->phase_end_tick};
     put_event(match, slot, &phase);
+    /* Whoever comes back may have missed it, and is in no list of this tick's either. */
+    if (!match->decided) return;
+    struct arb_event result = life_result(match);
+    result.tick = phase.tick;
+    put_event(match, slot, &result);
 }
 
 /* As of what was sent so far: this tick's snapshots come later, and who learns of one of the two

@@ -333,6 +333,15 @@ static uint8_t winning_team(const struct match *match)
     return score[1] == score[2] ? 0 : score[1] > score[2] ? 1 : 2;
 }
 
+struct arb_event life_result(const struct match *match)
+{
+    struct arb_event event = {.kind = ARB_EVENT_RESULT};
+    event.result.reason = match->world.head->end_reason;
+    event.result.winner_slot = life_winner(match);
+    event.result.winner_team = match->config.teams != 0 ? winning_team(match) : 0;
+    return event;
+}
+
 /* From here on the result is final: ticks, scores and checksum are those of this tick's commit. */
 static void decide(struct match *match, enum arb_end_reason reason)
 {
@@ -342,10 +351,7 @@ static void decide(struct match *match, enum arb_end_reason reason)
     match->world.head->end_reason = (uint8_t)reason;
     match->decided = true;
     match->decided_tick = match->world.head->tick;
-    struct arb_event event = {.kind = ARB_EVENT_RESULT};
-    event.result.reason = (uint8_t)reason;
-    event.result.winner_slot = life_winner(match);
-    event.result.winner_team = match->config.teams != 0 ? winning_team(match) : 0;
+    struct arb_event event = life_result(match);
     rules_emit(&match->context, ARB_NO_SLOT, ARB_NO_SLOT, &event);
 }
 

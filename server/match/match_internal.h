@@ -255,6 +255,8 @@ void announce(struct match *match);
 size_t announce_welcome(const struct match *match, uint16_t slot, uint32_t tick);
 size_t announce_scratch_bytes(const struct arb_geometry *geometry);
 void announce_player(struct match *match, uint16_t slot, uint16_t to);
+/* The same as it is now, without a tick. */
+struct arb_event announce_player_event(const struct match *match, uint16_t slot);
 
 /* tick.c: `keys` (ascending) with `key` in its place, unless that is none, into `out` of one more
  * place; returns how many. */
@@ -272,5 +274,7 @@ void match_save_create(struct match *match, struct arb_arena *arena);
 
 /* Winner by the mode's rank: slot, or ARB_NO_SLOT for a draw or nobody. */
 uint16_t life_winner(const struct match *match);
+/* Of a match that is decided, without a tick. */
+struct arb_event life_result(const struct match *match);
 
 #endif

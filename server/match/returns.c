@@ -66,6 +66,7 @@ void match_detach(struct match *match)
         seat->detached = true;
         if (!away) returns_end_session(match, slot, true);
     }
+    spectators_told(match);
 }
 
 void returns_expire(struct match *match)

@@ -111,9 +111,9 @@ uint32_t spectators_clients(const struct match_config *config);
 
 /* Stage 1. `spectators` may be NULL. */
 void spectators_join(struct match *match, const struct port_message *message);
-/* False: it is none of them. */
 /* A message to all of them, where what they see is the present. */
 void spectators_put_now(struct match *match, const uint8_t *bytes, size_t size);
+/* False: it is none of them. */
 bool spectators_leave(struct match *match, struct port_session session);
 void spectators_wish(struct match *match, struct port_session session,
                      const struct arb_spectate *wish);
@@ -127,6 +127,9 @@ void spectators_past_create(struct spectators *spectators, struct arb_arena *are
                             const struct match *match, uint32_t entities, uint32_t points);
 /* Keeps this tick's scene, when snapshots of it will go out, and its events for everybody. */
 void spectators_keep(struct match *match);
+/* After a restore or a replay, whose events nobody kept: who is there, the phase and the result, as
+ * events of the newest published tick. Without spectators nothing. */
+void spectators_told(struct match *match);
 /* The tick that is shown when `published` is the newest. False: it was before the first. */
 bool spectators_shown(const struct spectators *spectators, arb_tick published, arb_tick *shown);
 /* NULL: not kept (any more). */

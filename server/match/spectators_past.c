@@ -135,6 +135,28 @@ void spectators_keep(struct match *match)
     if (!kept) keep_scores(match, frame->tick);
 }
 
+void spectators_told(struct match *match)
+{
+    struct spectators *spectators = match->spectators;
+    const struct world_head *head = match->world.head;
+    if (spectators == NULL) return;
+    arb_tick tick = head->tick - 1;
+    for (uint16_t slot = 0; slot < spectators->players; slot++) {
+        if (match->world.players[slot].presence == WORLD_ABSENT) continue;
+        struct arb_event event = announce_player_event(match, slot);
+        event.tick = (uint32_t)tick;
+        keep_event(spectators, &event, tick);
+    }
+    struct arb_event phase = {.kind = ARB_EVENT_PHASE, .tick = (uint32_t)tick};
+    phase.phase =
+        (struct arb_event_phase){head->phase, head->round, (uint32_t)head->phase_end_tick};
+    keep_event(spectators, &phase, tick);
+    if (!match->decided) return;
+    struct arb_event result = life_result(match);
+    result.tick = (uint32_t)tick;
+    keep_event(spectators, &result, tick);
+}
+
 /* ---- showing ---- */
 
 bool spectators_shown(const struct spectators *spectators, arb_tick published, arb_tick *shown)

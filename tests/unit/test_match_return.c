@@ -325,6 +325,37 @@ Test(match_return, the_result_has_one_line_over_reconnects)
     cr_assert_eq(result.players[0].score, 3);
 }
 
+/* In the result phase, and in the tick that decides: the tick's own event is for those who were
+ * there before. */
+Test(match_return, whoever_comes_back_after_the_decision_or_in_its_tick_is_told_the_result)
+{
+    config.result_s = 10;
+    config.max_players = 2;
+    open_match();
+    for (uint8_t i = 0; i < 2; i++)
+        say_join(i, (uint8_t)(7 + i), false);
+    scoring_slot = 1;
+    tick();
+    for (uint16_t i = 0; i < 2; i++)
+        say(PORT_LOST, i);
+    tick();
+    end_early = true;
+    say_join(2, 7, true);
+    tick();
+    cr_assert(match_decided(match));
+    cr_expect_eq(events_to(2, ARB_EVENT_RESULT), 1, "in its tick");
+    tick();
+    cr_expect_eq(events_to(2, ARB_EVENT_RESULT), 0, "once");
+    say_join(3, 8, true);
+    tick();
+    cr_assert_eq(events_to(3, ARB_EVENT_RESULT), 1, "after it");
+    for (uint32_t i = 0; i < sent_count; i++) {
+        if (sent[i].type != ARB_MESSAGE_EVENT || sent[i].event.kind != ARB_EVENT_RESULT) continue;
+        cr_expect_eq(sent[i].event.result.reason, ARB_END_SCORE);
+        cr_expect_eq(sent[i].event.result.winner_slot, 1);
+    }
+}
+
 Test(match_return, a_late_step_is_told_to_all_at_most_ten_times_a_second)
 {
     open_match();

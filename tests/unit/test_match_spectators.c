@@ -1,5 +1,6 @@
 /* server/match/spectators*: who watches, what each is shown, and when. */
 #include "server/match/match_internal.h"
+#include "server/match/match_save.h"
 #include "server/replicate/replicate_internal.h"
 #include "tests/unit/match_rig.h"
 
@@ -122,6 +123,46 @@ Test(match_spectators, a_spectator_is_told_all_but_gets_no_slot)
     }
     cr_assert_eq(match_spectator_count(match), 1);
     cr_assert_eq(match_present_count(match), 1);
+}
+
+/* Nobody watched the ticks that a process resumed from. */
+Test(match_spectators, of_a_restored_match_they_are_told_the_standing)
+{
+    static uint8_t block[16 << 20];
+    struct match_save_error error;
+    config.rejoin_grace_s = 5;
+    config.result_s = 10;
+    for (int is_decided = 0; is_decided < 2; is_decided++) {
+        open_match();
+        join_live();
+        match->world.players[0].score = 4;
+        say(PORT_JOIN, 1);
+        tick();
+        say(PORT_LEAVE, 1);
+        end_early = is_decided != 0;
+        tick();
+        tick();
+        cr_assert_leq(match_save_bytes(match, MATCH_SAVE_WHOLE), sizeof block);
+        uint32_t bytes = match_save(match, MATCH_SAVE_WHOLE, block, sizeof block);
+        enum arb_phase phase = match_phase(match);
+        close_match();
+        open_match();
+        cr_assert_eq(match_restore(match, block, bytes, &error), ARB_OK, "%s", error.text);
+        match_detach(match);
+        watch(EYE);
+        tick();
+        uint32_t players = 0;
+        for (uint32_t i = 0; i < sent_count; i++) {
+            players += sent[i].session == EYE && sent[i].type == ARB_MESSAGE_EVENT &&
+                       sent[i].event.kind == ARB_EVENT_PLAYER;
+        }
+        cr_expect_eq(players, 2, "%u: also who left", players);
+        cr_expect_eq(count_sent(EYE, ARB_MESSAGE_SCORES), 1);
+        cr_assert_not_null(find_event(EYE, ARB_EVENT_PHASE));
+        cr_expect_eq(find_event(EYE, ARB_EVENT_PHASE)->phase.phase, phase);
+        cr_expect_eq(find_event(EYE, ARB_EVENT_RESULT) != NULL, is_decided != 0);
+        close_match();
+    }
 }
 
 Test(match_spectators, what_is_for_one_player_is_for_no_spectator)
