@@ -16,9 +16,10 @@ struct match_journal {
     struct match_journal_counts counts;
     struct match_codec *codec;
     uint32_t keyframe_ticks, tick_rate;
-    uint8_t *record;   /* [RECORD_BYTES] */
-    uint8_t *keyframe; /* [keyframe_bytes] */
-    uint32_t keyframe_bytes;
+    uint8_t *record;          /* [RECORD_BYTES] */
+    uint8_t *keyframe;        /* [keyframe_bytes] */
+    uint32_t keyframe_bytes;  /* most that one may take */
+    uint32_t newest_keyframe; /* bytes of the newest that was saved; 0: none yet */
     struct match_result *result;
     uint8_t *end;
     arb_tick next; /* S[next] is what the records lead to */
@@ -80,22 +81,25 @@ static bool put(struct match_journal *journal, const struct journal_record *reco
 static struct journal_record save(struct match_journal *journal, const struct match *match)
 {
     uint32_t size = match_save(match, MATCH_SAVE_WHOLE, journal->keyframe, journal->keyframe_bytes);
+    journal->newest_keyframe = size;
     return (struct journal_record){.kind = JOURNAL_KEYFRAME,
                                    .tick = match_tick(match),
                                    .bytes = journal->keyframe,
                                    .size = size};
 }
 
-static bool has_room(const struct match_journal *journal, size_t bytes)
+/* For one like the newest: the most that one may take is many times that, and more than any queue
+ * where a thousand play. The saving is spared while a disk is full. */
+static bool has_room(const struct match_journal *journal)
 {
-    return journal->sink.has_room(journal->sink.owner, bytes + TAIL_BYTES);
+    return journal->sink.has_room(journal->sink.owner, journal->newest_keyframe + TAIL_BYTES);
 }
 
 /* The state as it is now bridges what is missing. */
 static void end_gap(struct match_journal *journal, const struct match *match)
 {
     journal->counts.missing_ticks++;
-    if (!has_room(journal, journal->keyframe_bytes)) return;
+    if (!has_room(journal)) return;
     struct journal_record records[] = {
         {.kind = JOURNAL_GAP, .tick = journal->next, .resume = match_tick(match)},
         save(journal, match),
@@ -116,7 +120,7 @@ static void begin_gap(struct match_journal *journal, const struct match *match)
 
 static void put_keyframe(struct match_journal *journal, const struct match *match)
 {
-    if (!has_room(journal, journal->keyframe_bytes)) return; /* the next one then */
+    if (!has_room(journal)) return; /* the next one then */
     struct journal_record record = save(journal, match);
     if (!put(journal, &record, 1)) return;
     match_codec_reset(journal->codec);

@@ -14,7 +14,8 @@ struct match_journal_sink {
     void *owner;
     /* All of these or none, copied; false: there is no room. */
     bool (*put)(void *owner, const struct journal_record *records, uint32_t count);
-    /* Whether so many bytes have room: asked before a state is saved for nothing. */
+    /* Whether so many bytes have room: asked, of what the newest keyframe took, before a
+     * state is saved for nothing. */
     bool (*has_room)(void *owner, size_t bytes);
 };
 

@@ -156,6 +156,31 @@ Test(match_journal, while_there_is_no_room_ticks_are_missing_and_a_keyframe_goes
     cr_expect_eq(match_checksum(copies[0]), match_checksum(match));
 }
 
+static bool has_room_for_small_ones(void *owner, size_t bytes)
+{
+    const size_t *room = owner;
+    return bytes <= *room;
+}
+
+/* The most that one may take is more than a whole queue where a thousand may play. */
+Test(match_journal, keyframes_need_room_for_what_they_are_and_not_for_the_most_that_they_may_be)
+{
+    open_all();
+    size_t room = match_journal_keyframe_bytes(match) / 2;
+    struct match_journal_sink sink = {&room, memory_put, has_room_for_small_ones};
+    journal = match_journal_create(&own, match, KEYFRAME_TICKS, &sink);
+    play(450);
+    cr_expect_eq(match_journal_counts(journal).keyframes, 2);
+    disk_is_full = true;
+    play(10);
+    disk_is_full = false;
+    play(1);
+    cr_expect_eq(match_journal_counts(journal).keyframes, 3, "the end of a gap");
+    room = 0;
+    play(200);
+    cr_expect_eq(match_journal_counts(journal).keyframes, 3, "none where nothing has room");
+}
+
 Test(match_journal, a_result_that_came_in_a_gap_is_written_after_it)
 {
     open_all();
