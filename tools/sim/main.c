@@ -17,7 +17,14 @@ static double now_s(void)
 static int run_one(const struct sim_command *command)
 {
     double begin_s = now_s();
-    struct sim_outcome outcome = sim_command_run(command, command->report ? stdout : NULL, false);
+    struct sim_command own = *command;
+    if (own.journal != NULL && (own.journal_out = fopen(own.journal, "wb")) == NULL) {
+        perror(own.journal);
+        return SIM_EXIT_FILES;
+    }
+    struct sim_outcome outcome = sim_command_run(&own, own.report ? stdout : NULL, false);
+    if (own.journal_out != NULL && fclose(own.journal_out) != 0) outcome.status = SIM_EXIT_FILES;
+    if (outcome.status == SIM_EXIT_FILES) perror(own.journal);
     if (outcome.status == SIM_EXIT_CLEAN || outcome.status == SIM_EXIT_VIOLATION) {
         double took_s = now_s() - begin_s;
         fprintf(stderr, "arbiter-sim: %" PRIu64 " ticks in %.2f s: %.0f a second\n", outcome.ticks,

@@ -14,6 +14,8 @@
 #include "shared/transport/arb_net.h"
 #include "tools/bots/bot.h"
 
+#include <stdio.h>
+
 struct profile;
 
 /* bit, name, text */
@@ -113,6 +115,7 @@ struct sim_options {
     enum sim_cheat cheat;      /* of client 0 */
     bool check;                /* watch the invariants */
     uint32_t synctest_ticks;   /* with check: each tick is run again from so many before; 0: not */
+    bool journal;              /* with check: for sim_write_journal */
     bool own_clocks;           /* the clocks begin at times of their own, not together */
     /* After each tick; NULL: none. */
     void (*after_tick)(void *user, struct match *match);
@@ -129,6 +132,8 @@ void sim_destroy(struct sim *sim);
 void sim_run_ticks(struct sim *sim, uint64_t ticks);
 /* Goes on for so long: what was said last still travels. */
 void sim_run_us(struct sim *sim, uint64_t us);
+/* After sim_settle, with options.journal: the journal of the match. False: it could not. */
+bool sim_write_journal(const struct sim *sim, FILE *out);
 /* Until the match has ended (asserts after `limit_ticks`), and two seconds more. */
 void sim_run_to_end(struct sim *sim, uint64_t limit_ticks);
 

@@ -1,12 +1,16 @@
 /* journal: a share of the runs writes its journal, into memory, with a sink that is full now and
  * then; at the end the file is played by a match of its own and must lead to the same states, gaps
  * and keyframes included (spec/determinism.md "Replay and journal"). */
+#define _GNU_SOURCE
 #include "tools/sim/sim_checks.h"
 
 #include "server/match/match_journal.h"
 #include "server/match/match_replay.h"
+#include "shared/base/arb_assert.h"
 #include "shared/base/arb_mem.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -84,12 +88,25 @@ static size_t read_back(void *owner, uint64_t offset, void *bytes, size_t count)
     return there;
 }
 
-static void write_head(struct sim_journal *journal, const struct match *match)
+static void write_head(struct sim_journal *journal, const struct sim *sim)
 {
-    struct journal_head head = match_journal_head(match);
+    struct journal_head head = match_journal_head(sim->match);
+    struct config_error error;
+    char *map_text = NULL, *config_text = NULL;
+    FILE *out = open_memstream(&config_text, &head.config_bytes);
+    ARB_ASSERT(out != NULL);
+    config_print_loaded(&sim->config, out);
+    fclose(out);
+    /* The run has loaded it. */
+    enum arb_result result = map_read(sim->config.map_path, &map_text, &head.map_bytes, &error);
+    ARB_ASSERT(result == ARB_OK);
     head.build = "simulator";
-    head.map = head.config_text = head.map_text = ""; /* the run has them */
+    head.map = sim->config.map;
+    head.map_text = map_text;
+    head.config_text = config_text;
     uint8_t *bytes = journal_write_head(&head, &journal->file_bytes);
+    arb_mem_free(map_text);
+    free(config_text);
     memcpy(journal->file, bytes, journal->file_bytes);
     journal->key = journal_file_key(bytes, journal->file_bytes);
     arb_mem_free(bytes);
@@ -98,14 +115,14 @@ static void write_head(struct sim_journal *journal, const struct match *match)
 void sim_journal_begin(struct sim_checks *checks)
 {
     struct sim *sim = checks->sim;
-    if (sim->options.seed % 4 != RUNS_OF_FOUR) return;
+    if (!sim->options.journal && sim->options.seed % 4 != RUNS_OF_FOUR) return;
     struct sim_journal *journal = arb_mem_alloc(sizeof *journal);
     arb_arena_init(&journal->arena);
     arb_rng_seed(&journal->rng, sim->options.seed, STREAM_JOURNAL);
     journal->file = arb_mem_calloc(1, FILE_BYTES);
     journal->plain = arb_mem_calloc(1, PLAIN_BYTES);
     journal->packer = journal_packer_create(PLAIN_BYTES);
-    write_head(journal, sim->match);
+    write_head(journal, sim);
     uint32_t keyframe_ticks = KEYFRAME_S * (uint32_t)sim->config.match.tick_rate;
     journal->records = match_journal_create(&journal->arena, sim->match, keyframe_ticks,
                                             &(struct match_journal_sink){journal, put, has_room});
@@ -119,7 +136,7 @@ void sim_journal_look(struct sim_checks *checks)
     match_journal_tick(journal->records, checks->sim->match);
     if (journal->full_ticks > 0) {
         journal->full_ticks--;
-    } else if (arb_rng_below(&journal->rng, FULL_EVERY) == 0) {
+    } else if (arb_rng_below(&journal->rng, FULL_EVERY) == 0 && !checks->sim->options.journal) {
         journal->full_ticks = 1 + arb_rng_below(&journal->rng, FULL_TICKS);
     }
 }
@@ -175,6 +192,12 @@ void sim_journal_finish(struct sim_checks *checks)
     }
     journal_close(reader);
     arb_arena_free(&arena);
+}
+
+bool sim_write_journal(const struct sim *sim, FILE *out)
+{
+    const struct sim_journal *journal = sim->checks->journal;
+    return fwrite(journal->file, journal->file_bytes, 1, out) == 1;
 }
 
 void sim_journal_destroy(struct sim_journal *journal)

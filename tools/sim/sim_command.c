@@ -14,7 +14,7 @@ const char sim_usage[] =
     "                   [--profile NAME|FILE] [--seed S] [--ticks T] [--faults LIST|all|none] "
     "[--fps N]\n"
     "                   [--interp-delay-ms N] [--policy NAME] [--cheat NAME] [--report json]\n"
-    "                   [--synctest N]\n"
+    "                   [--synctest N] [--journal FILE]\n"
     "                   [--shrink | --soak MINUTES]\n"
     "  --clients          10 unless given\n"
     "  --spectators       who watch beside them, at most spectator.max; 0 unless given\n"
@@ -30,10 +30,11 @@ const char sim_usage[] =
     "                     alternating future stall lag held freeze ahead; honest fires alike and\n"
     "                     tells the truth\n"
     "  --synctest         runs every tick again from N ticks before, and compares; 1 to 120\n"
+    "  --journal          writes the journal of the match there, for arbiter-replay\n"
     "  --shrink           looks for a smaller run that fails as well, and prints its line\n"
     "  --soak             goes on with the seeds after S for so long\n"
     "exit status: 0 all invariants held, 1 one did not, 64 wrong arguments, 65 bad profile,\n"
-    "78 bad configuration or map\n";
+    "74 the journal cannot be written, 78 bad configuration or map\n";
 
 /* ---- arguments ---- */
 
@@ -130,6 +131,8 @@ static bool parse_value(struct sim_command *command, const char *name, const cha
         command->policy = value;
     } else if (strcmp(name, "--cheat") == 0) {
         return parse_cheat(value, &command->cheat);
+    } else if (strcmp(name, "--journal") == 0) {
+        command->journal = value;
     } else if (strcmp(name, "--synctest") == 0) {
         return parse_u32(value, 1, SIM_SYNCTEST_MAX, &command->synctest_ticks);
     } else if (strcmp(name, "--report") == 0 && strcmp(value, "json") == 0) {
@@ -339,6 +342,7 @@ static struct sim *create(const struct sim_command *command, const struct profil
             .faults = command->faults,
             .check = true,
             .synctest_ticks = command->synctest_ticks,
+            .journal = command->journal_out != NULL,
             .own_clocks = true,
         },
         &error);
@@ -383,6 +387,9 @@ struct sim_outcome sim_command_run(const struct sim_command *command, FILE *repo
     const char *text;
     outcome.first_ticks = sim_first_violation(sim, &text);
     outcome.status = sim_violation_count(sim) > 0 ? SIM_EXIT_VIOLATION : SIM_EXIT_CLEAN;
+    if (command->journal_out != NULL && !sim_write_journal(sim, command->journal_out)) {
+        outcome.status = SIM_EXIT_FILES;
+    }
     if (report != NULL) sim_report_print(report, command, sim);
     if (outcome.status == SIM_EXIT_VIOLATION && !quiet) tell_violations(command, sim);
     sim_destroy(sim);

@@ -11,6 +11,7 @@ enum {
     SIM_EXIT_VIOLATION = 1,
     SIM_EXIT_ARGUMENTS = 64,
     SIM_EXIT_PROFILE = 65,
+    SIM_EXIT_FILES = 74,
     SIM_EXIT_CONFIG = 78,
     SIM_SETS_MAX = 64,
     SIM_CLIENTS_MAX = 512,
@@ -32,6 +33,8 @@ struct sim_command {
     const char *policy;
     enum sim_cheat cheat;
     uint32_t synctest_ticks; /* 0: not */
+    const char *journal;     /* name of the file; NULL: none */
+    FILE *journal_out;       /* it, opened by whoever runs the command */
     bool report, shrink;
     uint32_t soak_minutes; /* 0: one run */
 };
