@@ -237,6 +237,7 @@ int main(int argc, char **argv)
 {
     uint64_t started_ns = loop_now_ns();
     struct arb_arena arena;
+    arb_mem_leave_untouched();
     arb_arena_init(&arena);
     struct arguments arguments = {.request = REQUEST_SERVE};
     arguments.sets = arb_arena_take_array(&arena, (size_t)argc + 1, sizeof *arguments.sets);

@@ -137,6 +137,16 @@ class Life(daemon.Case):
             spent_ns = int(used.read_text().split()[0]) - before
             self.assertLess(spent_ns, 3 * 500000)
 
+    def test_places_that_nobody_takes_cost_next_to_no_memory(self):
+        if b"__asan_init" in pathlib.Path(daemon.program("arbiterd")).read_bytes():
+            self.skipTest("the sanitizer marks all memory")
+        with daemon.Daemon(self.options(**{"match.mode": "arena", "match.max_players": 1024,
+                                           "journal.path": self.folder / "journal"})) as server:
+            server.ready()
+            status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text(encoding="utf-8")
+            most_kib = int(status.split("VmHWM:")[1].split()[0])
+            self.assertLess(most_kib, 64 * 1024, "27 MiB are usual, 220 when all places are touched")
+
 
 class Ports(daemon.Case):
     def test_port_in_use_exits_69_and_says_which(self):
