@@ -49,8 +49,8 @@ static const char usage[] =
     "  --schema          prints the JSON Schema of the configuration\n"
     "  --version         prints the version\n"
     "  --help            prints this\n"
-    "exit status: 0 ended with its result, 1 without one, 64 arguments, 69 address or port,\n"
-    "             74 files, 78 configuration or map\n";
+    "exit status: 0 ended with its result, 1 without one, 64 arguments, 65 journal to resume,\n"
+    "             69 address or port, 74 files, 78 configuration or map\n";
 
 /* The value of `--name VALUE` or `--name=VALUE`; NULL: argv[*at] is not that, or lacks its value
  * (*missing). */

@@ -109,6 +109,9 @@ enum arb_result loop_check_files(const struct config *config, char error[LOOP_ER
     if (result == ARB_OK && config->rewind_trace[0] != '\0') {
         result = ops_trace_check(config->rewind_trace, error);
     }
+    if (result == ARB_OK && config->journal.path[0] != '\0') {
+        result = loop_journal_check(config, error);
+    }
     return result;
 }
 

@@ -68,7 +68,7 @@ static enum arb_result make_head(const struct config *config, const struct match
         config_print_loaded(config, out);
         fclose(out);
     }
-    head.build = "arbiterd " ARBITER_VERSION ", " __VERSION__;
+    head.build = "arbiterd " ARBITER_VERSION ", compiler " __VERSION__;
     head.map = config->map;
     head.map_text = map_text;
     head.map_bytes = map_bytes;
@@ -110,6 +110,14 @@ static enum arb_result open_writer(struct loop_journal *journal, const struct co
     loop_writer_close(journal->writer, 0);
     snprintf(error, CONFIG_ERROR_BYTES, "journal.path: no thread is to be had for it");
     return ARB_MEMORY;
+}
+
+enum arb_result loop_journal_check(const struct config *config, char *error)
+{
+    static const uint8_t any_id[16];
+    char path[sizeof((struct loop_journal *)0)->path];
+    name_file(path, sizeof path, config->journal.path, any_id);
+    return loop_writer_check(path, error);
 }
 
 enum arb_result loop_journal_open(struct loop_journal **out, const struct config *config,

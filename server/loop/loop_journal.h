@@ -18,6 +18,10 @@ enum arb_result loop_journal_open(struct loop_journal **out, const struct config
                                   const struct match *match, const struct loop_resumed *resumed,
                                   struct arb_arena *arena, char *error);
 
+/* Whether it could be made, for --check-config: nothing is left there. ARB_FILES with one sentence
+ * in `error` (of CONFIG_ERROR_BYTES). */
+enum arb_result loop_journal_check(const struct config *config, char *error);
+
 /* After each tick. NULL: nothing. */
 void loop_journal_tick(struct loop_journal *journal, const struct match *match);
 

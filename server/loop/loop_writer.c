@@ -378,17 +378,33 @@ static int begin_file(struct loop_writer *writer, const uint8_t *head, size_t he
     return 0;
 }
 
+/* A new file: what is there already is never touched. */
+static enum arb_result create(const char *path, int *fd, char *error)
+{
+    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+    if (*fd >= 0) return ARB_OK;
+    return fail(error, path, errno == EEXIST ? "a journal is never overwritten" : "cannot write it",
+                errno);
+}
+
+enum arb_result loop_writer_check(const char *path, char error[LOOP_WRITER_ERROR_BYTES])
+{
+    int fd;
+    enum arb_result result = create(path, &fd, error);
+    if (result != ARB_OK) return result;
+    close(fd);
+    unlink(path);
+    return ARB_OK;
+}
+
 enum arb_result loop_writer_open(struct loop_writer **out,
                                  const struct loop_writer_options *options, const uint8_t *head,
                                  size_t head_bytes, arb_tick first_tick, struct arb_arena *arena,
                                  char error[LOOP_WRITER_ERROR_BYTES])
 {
     int fd = options->go_on_fd;
-    if (head != NULL) fd = open(options->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
-    if (fd < 0) {
-        return fail(error, options->path,
-                    errno == EEXIST ? "a journal is never overwritten" : "cannot write it", errno);
-    }
+    enum arb_result result = head != NULL ? create(options->path, &fd, error) : ARB_OK;
+    if (result != ARB_OK) return result;
     flock(fd, LOCK_EX | LOCK_NB); /* where that is not to be had, nobody else asks for it either */
     struct loop_writer *writer = arb_arena_take(arena, sizeof *writer);
     writer->options = *options;

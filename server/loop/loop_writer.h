@@ -42,6 +42,9 @@ enum { LOOP_WRITER_ERROR_BYTES = 512 };
 
 struct loop_writer;
 
+/* Whether such a file could be made, without leaving one. ARB_FILES with one sentence. */
+enum arb_result loop_writer_check(const char *path, char error[LOOP_WRITER_ERROR_BYTES]);
+
 /* Makes the file, readable by its owner alone and locked; one that is there already is refused.
  * Writes the head (NULL: goes on with a file). ARB_FILES or ARB_MEMORY with one sentence in
  * `error`. The queue from the arena. */

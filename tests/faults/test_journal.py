@@ -156,6 +156,26 @@ class Journal(daemon.Case):
         self.assertEqual(here.returncode, 0, here.stderr)
         self.assertEqual(here.stdout, there.stdout)
         self.assertEqual(replay("clip", self.path, 1, 2, clip).returncode, 74, "it is never overwritten")
+        done = replay("diff", clip, clip)
+        self.assertEqual((done.returncode, done.stdout), (0, "the same up to tick 201\n"))
+
+    def test_ticks_that_are_not_there_are_told_as_such(self):
+        self.play(self.options(), count=4, policy="wander")
+        end = int(self.verify(self.path).split(" up to ")[1].split(",")[0])
+        for tick, text in ((0, "begins with 1"), (end + 1, f"ends with {end}")):
+            done = replay("seek", self.path, tick)
+            self.assertEqual(done.returncode, 65)
+            self.assertIn(f"tick {tick} is not in it: it {text}\n", done.stderr)
+        clip = self.folder / "clip"
+        done = replay("clip", self.path, end + 1, end + 9, clip)
+        self.assertEqual(done.returncode, 65)
+        self.assertIn(f"nothing of ticks {end + 1} to {end + 9} is in it", done.stderr)
+        self.assertEqual(replay("clip", self.path, 9, 8, clip).returncode, 64, "backwards")
+        self.assertFalse(clip.exists())
+        self.assertEqual(replay("clip", self.path, 1, 50, clip).returncode, 0)
+        done = replay("diff", self.path, clip)
+        self.assertEqual((done.returncode, done.stdout),
+                         (1, f"the same up to tick 51\n{clip} ends there, the other goes on\n"))
 
     def test_a_page_plays_the_match_and_loads_nothing(self):
         for config in (daemon.ARENA, SERPENT):
@@ -236,6 +256,15 @@ class Journal(daemon.Case):
                           "journal.path=/nowhere/journal")
         self.assertEqual(done.returncode, 74)
         self.assertIn("journal.path: /nowhere/journal: cannot write it: No such file", done.stderr)
+
+    def test_the_check_tries_the_file_and_leaves_none(self):
+        for path, text in (("/nowhere/%m", "cannot write it: No such file"), (self.folder, "never overwritten"),
+                           (self.folder / "%m", None)):
+            done = daemon.run("--config", daemon.ARENA, "--set", "match.result_path=", "--set", f"journal.path={path}",
+                              "--check-config")
+            self.assertEqual(done.returncode, 0 if text is None else 74, done.stderr)
+            self.assertIn(text or "", done.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_arguments(self):
         for arguments in (["verify"], ["info", "a", "b"], ["diff", "a"], ["seek", "a", "x"], ["clip", "a", 1, "b"]):

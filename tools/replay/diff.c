@@ -98,9 +98,23 @@ static bool have_ticks(const struct match_replay_step *a, const struct match_rep
     return a->record != NULL && b->record != NULL && a->tick == b->tick;
 }
 
+/* Why the comparison ends here, where it is this journal's doing. */
+static void print_end(const struct replay *replay, const struct match_replay_step *step,
+                      bool other_goes_on, FILE *out)
+{
+    if (step->record != NULL) return;
+    bool whole = step->status == MATCH_REPLAY_STOPPED && step->journal == JOURNAL_READ_FINISHED;
+    if (!whole) {
+        replay_print_end(replay, step, out);
+    } else if (other_goes_on) {
+        fprintf(out, "%s ends there, the other goes on\n", replay->path);
+    }
+}
+
 static enum arb_result compare_ticks(struct replay *a, struct replay *b, FILE *out)
 {
     struct match_replay_step left, right;
+    arb_tick reached = a->head->first_tick;
     bool told = false;
     while (true) {
         next_tick(a, &left);
@@ -120,10 +134,11 @@ static enum arb_result compare_ticks(struct replay *a, struct replay *b, FILE *o
                     (int)right.checksum_bits / 4, right.recorded);
             return ARB_NO_RESULT;
         }
+        reached = left.tick + 1;
     }
-    fprintf(out, "the same up to tick %" PRIu64 "\n", match_tick(a->match));
-    if (left.record == NULL) replay_print_end(a, &left, out);
-    if (right.record == NULL) replay_print_end(b, &right, out);
+    fprintf(out, "%s up to tick %" PRIu64 "\n", told ? "the same states" : "the same", reached);
+    print_end(a, &left, right.record != NULL, out);
+    print_end(b, &right, left.record != NULL, out);
     return told || left.record != right.record ? ARB_NO_RESULT : ARB_OK;
 }
 
@@ -250,7 +265,15 @@ enum arb_result replay_clip(const char *path, arb_tick from, arb_tick to, const 
         result = ARB_FILES;
     } else {
         arb_tick reached = copy(&replay, from, to, &clip);
-        fprintf(out, "%s: up to tick %" PRIu64 "\n", name, reached);
+        if (reached > from) {
+            fprintf(out, "%s: up to tick %" PRIu64 "\n", name, reached);
+        } else {
+            fprintf(stderr,
+                    "arbiter-replay: %s: nothing of ticks %" PRIu64 " to %" PRIu64 " is in it\n",
+                    path, from, to);
+            unlink(name);
+            result = ARB_DATA;
+        }
     }
     close_clip(&clip);
     if (result == ARB_OK && clip.bad) {

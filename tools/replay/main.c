@@ -213,9 +213,10 @@ static bool run_journal(int count, char **words, enum arb_result *result)
                       ? replay_seek(words[1], to, stdout)
                       : fail_arguments("seek wants JOURNAL TICK");
     } else if (strcmp(words[0], "clip") == 0) {
-        bool good = count == 5 && parse_index(words[2], &from) && parse_index(words[3], &to);
+        bool good =
+            count == 5 && parse_index(words[2], &from) && parse_index(words[3], &to) && from <= to;
         *result = good ? replay_clip(words[1], from, to, words[4], stdout)
-                       : fail_arguments("clip wants JOURNAL FROM TO CLIP");
+                       : fail_arguments("clip wants JOURNAL FROM TO CLIP, FROM not after TO");
     } else {
         return false;
     }

@@ -173,6 +173,11 @@ void replay_print_end(const struct replay *replay, const struct match_replay_ste
     }
 }
 
+static bool is_whole(const struct match_replay_step *step)
+{
+    return step->status == MATCH_REPLAY_STOPPED && step->journal == JOURNAL_READ_FINISHED;
+}
+
 enum arb_result replay_seek(const char *path, arb_tick tick, FILE *out)
 {
     struct replay replay;
@@ -195,6 +200,16 @@ enum arb_result replay_seek(const char *path, arb_tick tick, FILE *out)
         const struct world *world = match_world(replay.match);
         fprintf(out, "tick %" PRIu64 ", checksum %016" PRIx64 ", %u entities\n", tick,
                 world_checksum(world), world->head->entity_count);
+    } else if (step.status < MATCH_REPLAY_DIVERGED || is_whole(&step)) {
+        fprintf(stderr, "arbiter-replay: %s: tick %" PRIu64 " is not in it: ", path, tick);
+        if (tick >= replay.head->first_tick && tick < match_tick(replay.match)) {
+            fprintf(stderr, "it lies in a gap up to tick %" PRIu64 "\n", match_tick(replay.match));
+        } else if (tick < replay.head->first_tick) {
+            fprintf(stderr, "it begins with %" PRIu64 "\n", replay.head->first_tick);
+        } else {
+            fprintf(stderr, "it ends with %" PRIu64 "\n", match_tick(replay.match));
+        }
+        result = ARB_DATA;
     } else {
         replay_print_end(&replay, &step, stderr);
         result = step.status == MATCH_REPLAY_DIVERGED ? ARB_NO_RESULT : ARB_DATA;
