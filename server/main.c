@@ -204,7 +204,9 @@ static enum arb_result run_set(const struct arguments *arguments, struct setting
     }
     bool is_check = arguments->request == REQUEST_CHECK;
     if (result == ARB_OK) result = check(setting, arena, error);
-    if (result == ARB_OK && is_check) result = loop_check_files(config, error);
+    if (result == ARB_OK && is_check) {
+        result = loop_check_files(config, setting->resume != NULL, error);
+    }
     if (result != ARB_OK) {
         fprintf(stderr, "%s\n", error);
         return result;

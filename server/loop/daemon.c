@@ -102,14 +102,15 @@ enum arb_result loop_check_loaded(const struct config *config, const struct map 
     return ARB_CONFIG;
 }
 
-enum arb_result loop_check_files(const struct config *config, char error[LOOP_ERROR_BYTES])
+enum arb_result loop_check_files(const struct config *config, bool resumed,
+                                 char error[LOOP_ERROR_BYTES])
 {
     enum arb_result result = ARB_OK;
     if (config->result_path[0] != '\0') result = ops_result_check(config->result_path, error);
     if (result == ARB_OK && config->rewind_trace[0] != '\0') {
         result = ops_trace_check(config->rewind_trace, error);
     }
-    if (result == ARB_OK && config->journal.path[0] != '\0') {
+    if (result == ARB_OK && config->journal.path[0] != '\0' && !resumed) {
         result = loop_journal_check(config, error);
     }
     return result;
@@ -417,7 +418,7 @@ enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
                            char error[LOOP_ERROR_BYTES])
 {
     struct daemon daemon = {.config = config, .map = map, .serving = serving};
-    enum arb_result result = loop_check_files(config, error);
+    enum arb_result result = loop_check_files(config, serving->resume != NULL, error);
     if (result == ARB_OK) result = open_net(&daemon, arena, error);
     if (result == ARB_OK) {
         daemon.geometry = arb_geometry_create(map->shapes, map->shape_count, map->bounds);

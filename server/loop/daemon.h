@@ -15,8 +15,10 @@ enum arb_result loop_check(const struct config *config, struct arb_arena *arena,
                            char error[LOOP_ERROR_BYTES]);
 
 /* Whether the files that a match writes can be written; leaves none and changes none. ARB_FILES
- * with one line in `error`. loop_serve asks by itself. */
-enum arb_result loop_check_files(const struct config *config, char error[LOOP_ERROR_BYTES]);
+ * with one line in `error`. loop_serve asks by itself. `resumed`: the journal goes on, and none is
+ * made. */
+enum arb_result loop_check_files(const struct config *config, bool resumed,
+                                 char error[LOOP_ERROR_BYTES]);
 
 /* The second half of that, of a map that is loaded already. */
 enum arb_result loop_check_loaded(const struct config *config, const struct map *map,

@@ -55,6 +55,9 @@ class Resume(daemon.Case):
         printed = daemon.run("--resume", path, "--set", "net.port=12345", "--print-config")
         self.assertEqual(printed.returncode, 0, printed.stderr)
         self.assertIn("12345", printed.stdout)
+        before = path.read_bytes()
+        self.assertEqual(daemon.run("--resume", path, "--check-config").returncode, 0, "its own file is no hindrance")
+        self.assertEqual(path.read_bytes(), before)
 
     def test_two_processes_never_have_one_match(self):
         path = self.folder / "m.journal"
