@@ -238,7 +238,8 @@ static enum arb_result run_configured(const struct arguments *arguments, struct 
 int main(int argc, char **argv)
 {
     uint64_t started_ns = loop_now_ns();
-    struct arb_arena arena;
+    /* Until the process is gone: a journal's thread that hangs in a write may yet use it. */
+    static struct arb_arena arena;
     arb_mem_leave_untouched();
     arb_arena_init(&arena);
     struct arguments arguments = {.request = REQUEST_SERVE};
@@ -256,6 +257,5 @@ int main(int argc, char **argv)
         result = run_configured(&arguments, &arena, started_ns);
     }
     if (fflush(stdout) != 0 && result == ARB_OK) result = ARB_FILES;
-    arb_arena_free(&arena);
     return arb_result_exit_status(result);
 }

@@ -445,7 +445,7 @@ struct loop_writer_counts loop_writer_close(struct loop_writer *writer, uint32_t
     pthread_mutex_unlock(&writer->lock);
     counts.abandoned = abandoned;
     if (abandoned) {
-        /* It hangs in the system: whatever it holds stays its own until the process ends. */
+        /* It hangs in the system, and may go on at any time: nobody frees what it uses. */
         pthread_detach(writer->thread);
         return counts;
     }

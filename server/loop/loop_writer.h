@@ -47,7 +47,7 @@ enum arb_result loop_writer_check(const char *path, char error[LOOP_WRITER_ERROR
 
 /* Makes the file, readable by its owner alone and locked; one that is there already is refused.
  * Writes the head (NULL: goes on with a file). ARB_FILES or ARB_MEMORY with one sentence in
- * `error`. The queue from the arena. */
+ * `error`. The queue from the arena, which nobody frees once a close was abandoned. */
 enum arb_result loop_writer_open(struct loop_writer **out,
                                  const struct loop_writer_options *options, const uint8_t *head,
                                  size_t head_bytes, arb_tick first_tick, struct arb_arena *arena,
