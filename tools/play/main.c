@@ -84,6 +84,7 @@ static bool connect_to(struct play *play, bool again)
         return false;
     }
     play->tables = (struct play_tables){0};
+    play->view = (struct arbiter_view){0}; /* it points into the connection that ends */
     play->reason[0] = '\0';
     return again && arbiter_client_token(play->client, token)
                ? arbiter_client_resume(play->client, address, port, token, arbiter_now_ns())
@@ -257,13 +258,13 @@ static void frame(struct play *play)
     arbiter_client_statistics(play->client, &play->statistics);
     play->stutter_count = arbiter_client_stutters(play->client, play->stutters, PLAY_STUTTERS);
     learn(play);
-    note_end(play);
     const struct arbiter_own *own = &play->view.own;
     play->moved |= own->vx * own->vx + own->vy * own->vy > 1;
     aim_camera(play);
     play_effects_frame(play);
     play_hud_note(play);
     draw(play);
+    note_end(play);
 }
 
 /* ---- from start to end ---- */
