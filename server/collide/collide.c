@@ -49,12 +49,6 @@ static bool circles_touch(const struct world_entity *mover, const struct world_e
                    arb_vec2_sub(place_of(mover), place_of(other)), fraction);
 }
 
-static bool boxes_apart(b2AABB a, b2AABB b)
-{
-    return a.lowerBound.x > b.upperBound.x || b.lowerBound.x > a.upperBound.x ||
-           a.lowerBound.y > b.upperBound.y || b.lowerBound.y > a.upperBound.y;
-}
-
 /* ---- contacts ---- */
 
 struct search {
@@ -129,7 +123,7 @@ static void try_chunk(struct search *search, uint32_t body, uint32_t chunk)
         struct arb_vec2 a, b;
         if (place >= search->collide->body_points ||
             !collide_segment(search->world, body, place, &segment, &a, &b) ||
-            boxes_apart(search->box, collide_circle_box(a, b, radius))) {
+            collide_boxes_apart(search->box, collide_circle_box(a, b, radius))) {
             continue;
         }
         struct arb_convex capsule;
@@ -142,15 +136,13 @@ static void try_chunk(struct search *search, uint32_t body, uint32_t chunk)
     }
 }
 
-static bool try_leaf(int proxy, uint64_t data, void *context)
+static void try_leaf(void *context, const struct collide_leaf *leaf)
 {
-    (void)proxy;
-    if (collide_data_is_chunk(data)) {
-        try_chunk(context, (uint32_t)(data >> 16 & 0xFFFF), (uint32_t)(data & 0xFFFF));
+    if (collide_is_chunk(leaf)) {
+        try_chunk(context, leaf->data >> 16, leaf->data & 0xFFFF);
     } else {
-        try_circle(context, (uint32_t)data);
+        try_circle(context, leaf->data);
     }
-    return true;
 }
 
 static bool comes_before(const struct collide_contact *a, const struct collide_contact *b)
@@ -186,14 +178,13 @@ const struct collide_contact *collide_contacts(struct collide *collide, const st
             continue;
         }
         seen++;
-        const struct collide_kind *kind = &collide->kinds[mover->kind];
-        uint64_t wanted = collide_bits(kind->mask, kind->body_mask);
+        uint32_t wanted = collide->wanted[mover->kind];
         if (wanted == 0 || (mover->flags & WORLD_ENTITY_REMOVED)) {
             continue;
         }
         struct search search = {.collide = collide, .world = world, .mover = mover, .mover_id = id};
         search.box = collide_circle_box(previous_of(mover), place_of(mover), mover->radius);
-        b2DynamicTree_Query(&collide->tree, search.box, wanted, try_leaf, &search);
+        collide_query(collide, search.box, wanted, try_leaf, &search);
         sort(collide->found, search.count);
         uint32_t room = collide->contact_max - total;
         uint32_t taken = search.count < room ? search.count : room;
@@ -237,25 +228,22 @@ static bool chunk_within(const struct area *area, uint32_t body, uint32_t chunk,
     return false;
 }
 
-static bool mark_leaf(int proxy, uint64_t data, void *context)
+static void mark_leaf(void *context, const struct collide_leaf *leaf)
 {
-    (void)proxy;
     struct area *area = context;
-    uint32_t id;
+    uint32_t id = leaf->data;
     bool within;
-    if (collide_data_is_chunk(data)) {
-        uint32_t body = (uint32_t)(data >> 16 & 0xFFFF);
+    if (collide_is_chunk(leaf)) {
+        uint32_t body = leaf->data >> 16;
         id = area->world->bodies[body].entity;
         float radius = area->collide->kinds[area->world->entities[id].kind].body_radius;
-        within = chunk_within(area, body, (uint32_t)(data & 0xFFFF), radius);
+        within = chunk_within(area, body, leaf->data & 0xFFFF, radius);
     } else {
-        id = (uint32_t)data;
         const struct world_entity *entity = &area->world->entities[id];
         float reach = area->radius + entity->radius;
         within = arb_vec2_distance(area->centre, place_of(entity)) <= reach;
     }
     area->collide->marks[id] |= within;
-    return true;
 }
 
 uint32_t collide_overlap(struct collide *collide, const struct world *world, struct arb_vec2 centre,
@@ -265,8 +253,8 @@ uint32_t collide_overlap(struct collide *collide, const struct world *world, str
     collide_refit(collide, world);
     memset(collide->marks, 0, collide->entity_capacity);
     struct area area = {.collide = collide, .world = world, .centre = centre, .radius = radius};
-    b2DynamicTree_Query(&collide->tree, collide_circle_box(centre, centre, radius),
-                        collide_bits(categories, categories), mark_leaf, &area);
+    collide_query(collide, collide_circle_box(centre, centre, radius),
+                  collide_wanted(collide, categories, categories), mark_leaf, &area);
     uint32_t count = 0;
     for (uint32_t id = 0; id < collide->entity_capacity && count < capacity; id++) {
         if (collide->marks[id]) {

@@ -1,6 +1,7 @@
-/* Contacts between entities: a Box2D dynamic tree, then exact swept circle and circle-capsule tests
- * (spec/simulation.md "Collision"). Knows no game meaning. The tree is a cache of the state:
- * rebuilding it at any tick changes no result. Called by stage 5 only.
+/* Contacts between entities: a grid, then exact swept circle and circle-capsule tests
+ * (spec/simulation.md "Collision"; README.md says why it is no tree). Knows no game meaning. The
+ * grid is a cache of the state: rebuilding it at any tick changes no result. Called by stage 5
+ * only.
  */
 #ifndef COLLIDE_H
 #define COLLIDE_H
@@ -36,16 +37,14 @@ struct collide;
 struct collide *collide_create(struct arb_arena *arena, const struct collide_kind *kinds,
                                uint8_t kind_count, const struct world_capacity *capacity,
                                uint32_t contact_max);
-/* Gives back what Box2D's tree holds. */
-void collide_destroy(struct collide *collide);
 
-/* Makes the tree agree with the world: adds, moves and removes what changed since the last call by
- * the tick's own steps. */
+/* Makes the grid agree with the world, when since the last call it was changed by the tick's own
+ * steps only. */
 void collide_refit(struct collide *collide, const struct world *world);
 /* After another state was put into the world: points of a body may differ that no step has pushed.
  * The next refit does the rest. */
 void collide_forget_bodies(struct collide *collide);
-/* Throws the tree away and builds it anew from the world. */
+/* Builds all anew from the world. */
 void collide_rebuild(struct collide *collide, const struct world *world);
 
 /* Every contact of this tick (distance <= sum of radii at some moment of the motion from previous

@@ -7,20 +7,30 @@
 #include <box2d/collision.h>
 
 enum {
-    COLLIDE_CHUNK = 8,     /* ring places of a body that share one leaf */
-    COLLIDE_NO_PROXY = -1, /* no leaf in the tree */
+    COLLIDE_CHUNK = 8, /* ring places of a body that make one part */
 };
 
-/* Leaf of an entity's circle. */
+/* What stands in the grid: the circle of an entity, on its way in this tick, or a chunk of a body.
+ */
 struct collide_leaf {
-    b2AABB fat; /* what the tree holds */
-    struct arb_key key;
-    int32_t proxy;
-    uint8_t kind;
+    b2AABB box;
+    uint32_t bit;  /* collide_bit */
+    uint32_t data; /* id of the entity, or collide_chunk_data */
 };
 
-/* What the chunks' leaves were last made for. The points of a body stay at their ring places, so
- * only the chunks of new points change, and the last ones end. */
+/* Parts by cells: bucket b has sorted[starts[b]] to sorted[starts[b + 1]]. */
+struct collide_grid {
+    struct collide_leaf *parts, *sorted; /* [capacity] */
+    uint32_t *starts;                    /* [side * side + 2], last those too large for cells */
+    uint32_t capacity, part_count;
+    uint32_t shift, mask; /* side = 1 << shift = mask + 1 */
+    float cells_per_m;
+    float half_limit; /* m: parts with a longer half side are large */
+    float half_most;  /* m, of the others */
+    float half_sum;   /* m, of all */
+};
+
+/* What the chunks' boxes were last made for. */
 struct collide_trail {
     struct arb_key key;
     uint16_t first, count;
@@ -28,10 +38,12 @@ struct collide_trail {
 
 struct collide {
     struct collide_kind kinds[ARB_KINDS_MAX];
-    b2DynamicTree tree;
-    struct collide_leaf *leaves;      /* [entity_capacity], by id */
+    uint32_t wanted[ARB_KINDS_MAX]; /* collide_bit of all that a kind is tested against */
+    struct collide_grid grid;
+    float *halves;                    /* [grid.capacity], m: half the longer side of each part */
+    uint32_t *buckets;                /* [grid.capacity] */
     struct collide_trail *trails;     /* [body_capacity] */
-    int32_t *chunk_proxies;           /* [body_capacity * chunk_count] */
+    b2AABB *chunk_boxes;              /* [body_capacity * chunk_count] */
     struct collide_contact *contacts; /* [contact_max] */
     struct collide_contact *found;    /* [2 * entity_capacity], of one mover */
     uint8_t *marks;                   /* [entity_capacity], of one overlap */
@@ -40,21 +52,20 @@ struct collide {
     uint64_t dropped;
 };
 
-/* Category bits in the tree: circles below, bodies above. */
-static inline uint64_t collide_bits(uint32_t circles, uint32_t bodies)
+/* What a query may ask for. */
+static inline uint32_t collide_bit(uint8_t kind, enum collide_part part)
 {
-    return (uint64_t)bodies << 32 | circles;
+    return 1U << (kind + (part == COLLIDE_BODY ? ARB_KINDS_MAX : 0));
 }
 
-/* User data of a leaf: id of the entity for a circle, else body and chunk. */
-static inline uint64_t collide_chunk_data(uint32_t body, uint32_t chunk)
+static inline uint32_t collide_chunk_data(uint32_t body, uint32_t chunk)
 {
-    return (uint64_t)1 << 32 | (uint64_t)body << 16 | chunk;
+    return body << 16 | chunk;
 }
 
-static inline bool collide_data_is_chunk(uint64_t data)
+static inline bool collide_is_chunk(const struct collide_leaf *part)
 {
-    return data >> 32 != 0;
+    return part->bit >= 1U << ARB_KINDS_MAX;
 }
 
 /* Of the whole way of a circle in this tick. */
@@ -64,5 +75,15 @@ b2AABB collide_circle_box(struct arb_vec2 from, struct arb_vec2 to, float radius
  * *segment is its index from the head, a the end nearer to the head. */
 bool collide_segment(const struct world *world, uint32_t body, uint32_t place, uint32_t *segment,
                      struct arb_vec2 *a, struct arb_vec2 *b);
+
+/* The bits of all circles and bodies of these categories. */
+uint32_t collide_wanted(const struct collide *collide, uint32_t circles, uint32_t bodies);
+
+bool collide_boxes_apart(b2AABB a, b2AABB b);
+
+typedef void collide_found(void *context, const struct collide_leaf *part);
+/* Every part whose bit is among `bits` and whose box meets `box`, once, in no order to rely on. */
+void collide_query(const struct collide *collide, b2AABB box, uint32_t bits, collide_found *found,
+                   void *context);
 
 #endif

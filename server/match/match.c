@@ -190,7 +190,6 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
 
 void match_destroy(struct match *match)
 {
-    collide_destroy(match->collide);
     rewind_destroy(match->rewind);
 }
 

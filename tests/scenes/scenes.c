@@ -20,6 +20,8 @@ static const char *const target_practice[] = {
 static const char *const fight[] = {"arena.respawn_ms=500", "arena.spawn_protection_ms=0", NULL};
 static const char *const pushing[] = {"arena.player_push=true", "arena.spawn_protection_ms=0",
                                       "arena.team_damage=true", NULL};
+static const char *const field[] = {"serpent.respawn_ms=500", "serpent.food_count=2000",
+                                    "serpent.food_max=4000", "serpent.spawn_candidates=2", NULL};
 static const char *const crowd[] = {"serpent.respawn_ms=500", "serpent.food_count=400", NULL};
 
 const struct scene scenes[] = {
@@ -34,6 +36,7 @@ const struct scene scenes[] = {
     {"push16", "arena", "as fight16, crowded, pushed apart", 16, 14, FLOOR_WALLS, 12, 3, pushing},
     {"serpent16", "serpent", "16 serpents on 40 x 40 m", 16, 40, 0.002F, 8, 1, crowd},
     {"serpent64", "serpent", "64 serpents on 120 x 120 m", 64, 120, 0.002F, 16, 1, crowd},
+    {"serpent1000", "serpent", "1,000 serpents on 474 x 474 m", 1000, 474, 0.002F, 0, 1, field},
 };
 const size_t scene_count = sizeof scenes / sizeof scenes[0];
 
