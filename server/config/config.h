@@ -88,6 +88,13 @@ enum arb_result config_load_resumed(struct config *config, struct arb_arena *are
                                     char *const *environment, const char *const *sets,
                                     size_t set_count, struct config_error *error);
 
+/* Whether a match that runs with the one configuration may go on with the other, loaded with the
+ * same modes: only options that are marked `reload` differ, or are of modes that are not played.
+ * `resumed`: what is of the process was not taken from a file, and is not compared. False with the
+ * first other option in the error. */
+bool config_check_reload(const struct config *running, const struct config *next, bool resumed,
+                         struct config_error *error);
+
 /* Puts a place in front of a sentence of somebody else's check (rules->check): that of the first
  * option whose path the sentence names, or the map's file when it names none. */
 void config_explain(const struct config *config, const char *sentence, struct config_error *error);

@@ -49,6 +49,8 @@ struct config_rows {
 };
 
 struct config_row *config_find_row(const struct config_rows *rows, const char *path);
+/* What may be otherwise in another process that goes on with a match. */
+bool config_is_of_process(const char *path);
 /* Length of "match" in "match.seed". Options have exactly one dot (asserted). */
 size_t option_section_length(const char *path);
 static inline const char *option_key(const char *path)

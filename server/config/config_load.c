@@ -265,8 +265,7 @@ static struct config_row *find_variable(const struct config_rows *rows, const ch
     return NULL;
 }
 
-/* What may be otherwise in another process that goes on with a match. */
-static bool is_of_process(const char *path)
+bool config_is_of_process(const char *path)
 {
     static const char *const sections[] = {"net", "auth", "log", "shutdown", "debug"};
     static const char *const paths[] = {"match.result_path", "journal.flush_ms", "journal.fsync",
@@ -299,7 +298,7 @@ static bool read_environment(struct loader *loader, char *const *environment,
             }
             continue;
         }
-        if (loader->resumes && !is_of_process(row->option->path)) continue;
+        if (loader->resumes && !config_is_of_process(row->option->path)) continue;
         snprintf(name, sizeof name, "environment %.*s", length, *environment);
         if (!set_text(loader, name, row, equals + 1)) {
             return false;
@@ -341,7 +340,7 @@ static enum arb_result read_set(struct loader *loader, const char *set)
     }
     char name[CONFIG_PATH_BYTES];
     snprintf(name, sizeof name, "--set %s", path);
-    if (loader->resumes && !is_of_process(path)) {
+    if (loader->resumes && !config_is_of_process(path)) {
         struct config_source source = {.name = name, .path = ""};
         config_fail(loader->error, &source, 0, 0,
                     "a match that is resumed goes on with its own numbers; allowed: net.*, auth.*, "

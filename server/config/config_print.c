@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Behind what options mean that are marked so. */
+static const char reloadable[] = "May change while the match runs.";
+
 static bool same_section(const char *a, const char *b)
 {
     size_t length = option_section_length(a);
@@ -184,8 +187,10 @@ static void print_properties(const struct option *rows, size_t count, bool items
         fputs(", \"description\": ", out);
         char text[1024];
         bool unit = row->unit != NULL && row->unit[0] != 0;
-        snprintf(text, sizeof text, unit ? "%s Unit: %s." : "%s%s", row->doc,
-                 unit ? row->unit : "");
+        int used = snprintf(text, sizeof text, unit ? "%s Unit: %s." : "%s%s", row->doc,
+                            unit ? row->unit : "");
+        ARB_ASSERT(used < (int)sizeof text - 64);
+        if (row->reload) snprintf(text + used, sizeof text - (size_t)used, " %s", reloadable);
         option_print_string(text, out);
         fputs("}", out);
     }
@@ -241,6 +246,7 @@ static void print_row(const struct option *row, const char *name, const struct c
     print_cell(allowed, out);
     fputs(" | ", out);
     print_cell(row->doc, out);
+    if (row->reload) fprintf(out, " %s", reloadable);
     fputs(" |\n", out);
 }
 

@@ -6,6 +6,7 @@
 #ifndef OPTION_H
 #define OPTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,8 @@ struct option {
     const char *choices;  /* CHOICE: "claimed|round_trip" */
     const char *unit;     /* "Hz", "m", "ms", ... or "" */
     const char *doc;      /* meaning, effect and trade-off in one or two sentences */
+    bool reload; /* a number that may change while the match runs (BOOL, INT, NUMBER, CHOICE): only
+                    the server's ticks read it, and nothing was sized or told by it */
     const struct option *items; /* LIST */
     size_t item_count;          /* rows in items */
     uint32_t item_bytes;        /* size of one item */

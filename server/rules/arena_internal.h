@@ -5,7 +5,10 @@
 
 #include "server/rules/rules.h"
 
-enum { ARENA_WEAPON_NAME_BYTES = 24 };
+enum {
+    ARENA_WEAPON_NAME_BYTES = 24,
+    ARENA_HEALTH_MOST = 1000, /* points; arena.health_max may be lowered while some have more */
+};
 
 enum arena_kind { ARENA_HITSCAN, ARENA_PROJECTILE };
 enum arena_spread { ARENA_SPREAD_UNIFORM, ARENA_SPREAD_TRIANGULAR };

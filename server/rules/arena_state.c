@@ -70,7 +70,7 @@ static bool entity_is_good(const struct arena_params *params, const struct map *
     case ARB_ARENA_PROJECTILE:
         return projectile_is_good(params, world, entity);
     default:
-        return entity->owner != ARB_NO_SLOT && health >= 0 && health <= params->health_max &&
+        return entity->owner != ARB_NO_SLOT && health >= 0 && health <= ARENA_HEALTH_MOST &&
                world->players[entity->owner].controlled.id == entity - world->entities;
     }
 }
