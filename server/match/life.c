@@ -225,6 +225,10 @@ static void record_commands(struct match *match)
         record_command(match, &match->commands[i]);
     }
     match->command_count = 0;
+    if (match->numbers.is_asked) {
+        match->numbers.is_asked = false;
+        record_reload(match, match->numbers.asked);
+    }
     if (match->abort_asked) {
         match->abort_asked = false;
         record_command(match, &(struct match_command){.type = MATCH_COMMAND_ABORT,
@@ -249,6 +253,9 @@ static uint16_t carry_out(struct match *match, const struct match_command *comma
     case MATCH_COMMAND_ABORT:
         match->aborts = true;
         match->abort_reason = command->reason;
+        break;
+    case MATCH_COMMAND_RELOAD:
+        numbers_apply(match, match->record.numbers);
         break;
     case MATCH_COMMAND_TYPES:
         break;

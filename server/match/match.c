@@ -153,6 +153,7 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
     }
     memcpy(match->match_id, match_id, sizeof match->match_id);
     match->fairness.max_rewind_ms = (uint32_t)config->lagcomp.max_rewind_ms;
+    numbers_create(match, arena, params);
     rules->move_params(params, (uint32_t)config->tick_rate, &match->move);
 
     struct world_capacity capacity = {.players = (uint16_t)config->max_players};
@@ -173,7 +174,7 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
     match_save_create(match, arena);
     match->context = (struct rules_context){
         .world = &match->world,
-        .params = params,
+        .params = match->numbers.params,
         .map = map,
         .geometry = geometry,
         .move = &match->move,

@@ -19,8 +19,8 @@ enum tick_mode {
 
 struct match;
 
-/* `params` (of rules->params_bytes), `map` and `geometry` must outlive the match. match_id: 16
- * random bytes; the seed must be set by the caller. */
+/* `params` (of rules->params_bytes) is copied; `map` and `geometry` must outlive the match.
+ * match_id: 16 random bytes; the seed must be set by the caller. */
 struct match *match_create(struct arb_arena *arena, const struct match_config *config,
                            const struct rules *rules, const void *params, const struct map *map,
                            const struct arb_geometry *geometry, const uint8_t match_id[16],

@@ -163,7 +163,25 @@ static void do_return(struct match_codec *codec, struct match_command *command)
     do_token_hash(codec, command->token_hash);
 }
 
-static void do_command(struct match_codec *codec, struct match_command *command)
+/* All of them: what was in force before may stand in a part of the file that is gone. */
+static void do_numbers(struct match_codec *codec, struct match_record *record)
+{
+    if (codec->capacity.numbers == 0) {
+        refuse(codec, ARB_DECODE_UNKNOWN);
+        return;
+    }
+    if (codec->reads && record->number_count > 0) {
+        refuse(codec, ARB_DECODE_ORDER);
+        return;
+    }
+    record->number_count = codec->capacity.numbers;
+    for (uint32_t i = 0; i < record->number_count; i++) {
+        record->numbers[i] = (uint32_t)do_bits(codec, record->numbers[i], 32);
+    }
+}
+
+static void do_command(struct match_codec *codec, struct match_record *record,
+                       struct match_command *command)
 {
     command->type = (enum match_command_type)do_bits(codec, command->type, TYPE_BITS);
     switch (command->type) {
@@ -187,6 +205,9 @@ static void do_command(struct match_codec *codec, struct match_command *command)
         command->reason = (uint8_t)do_bits(codec, command->reason, REASON_BITS);
         if (command->reason > ARB_END_EMPTY) refuse(codec, ARB_DECODE_RANGE);
         break;
+    case MATCH_COMMAND_RELOAD:
+        do_numbers(codec, record);
+        break;
     case MATCH_COMMAND_TYPES:
     default:
         refuse(codec, ARB_DECODE_UNKNOWN);
@@ -200,7 +221,7 @@ static void do_commands(struct match_codec *codec, struct match_record *record)
     record->command_count = do_count(codec, record->command_count, codec->capacity.commands);
     for (uint32_t i = 0; i < record->command_count && !is_bad(codec); i++) {
         if (codec->reads) memset(&record->commands[i], 0, sizeof record->commands[i]);
-        do_command(codec, &record->commands[i]);
+        do_command(codec, record, &record->commands[i]);
     }
 }
 
@@ -686,6 +707,7 @@ static void clear(struct match_record *record, arb_tick tick)
     record->input_count = 0;
     record->view_count = 0;
     record->pair_count = 0;
+    record->number_count = 0;
 }
 
 enum arb_decode match_record_decode(struct match_codec *codec, arb_tick tick, const uint8_t *bytes,

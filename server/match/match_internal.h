@@ -5,6 +5,7 @@
 #include "server/interest/interest.h"
 #include "server/interest/interest_sight.h"
 #include "server/match/match.h"
+#include "server/match/match_numbers.h"
 #include "server/match/match_record.h"
 #include "server/match/news.h"
 #include "server/match/observe.h"
@@ -89,6 +90,19 @@ struct match_seat {
     struct arb_vec2 eye; /* centre of its interest; stays where its last character was */
 };
 
+/* Numbers of the game that may change (match_numbers.h). The params are the match's own, so that a
+ * change is seen by nobody else. */
+struct match_numbers {
+    void *params;         /* [rules->params_bytes], in force */
+    void *tried;          /* the same, of numbers that are looked at */
+    uint32_t *list;       /* [count], in force */
+    uint32_t *configured; /* [count], in the first tick */
+    uint32_t *asked;      /* [count], for the next live tick */
+    uint32_t count;
+    uint32_t hash; /* numbers_hash of the list */
+    bool is_asked;
+};
+
 struct match {
     struct match_config config;
     const struct rules *rules;
@@ -128,6 +142,7 @@ struct match {
     uint32_t shot_count;
     const struct collide_contact *contacts;
     uint32_t contact_count;
+    struct match_numbers numbers;
     struct match_record record; /* of this tick */
     struct match_record_capacity record_capacity;
     bool plays; /* this tick's commands and inputs come from the record */
@@ -187,12 +202,21 @@ void record_late(struct match *match, uint16_t slot, const struct input_entry *e
 void record_stale(struct match *match, uint16_t slot, arb_sequence sequence, bool within);
 void record_input(struct match *match, uint16_t slot, const struct input_entry *entry);
 void record_command(struct match *match, const struct match_command *command);
+void record_reload(struct match *match, const uint32_t *numbers);
 /* Room for `count` more pairs of this tick. */
 struct rewind_pair *record_pairs(struct match *match, uint32_t count);
 /* `past->pairs`, when it has any, are of record_pairs. */
 void record_view(struct match *match, uint16_t slot, const struct view_past *past);
 /* NULL: there is none of that slot. */
 const struct match_record_view *record_view_of(const struct match *match, uint16_t slot);
+
+/* match_numbers.c: the numbers of the game */
+void numbers_create(struct match *match, struct arb_arena *arena, const void *params);
+/* 0: those of the configuration. */
+uint32_t numbers_hash(const struct match *match, const uint32_t *numbers);
+/* The params as they would be, until the next call. */
+const void *numbers_try(struct match *match, const uint32_t *numbers);
+void numbers_apply(struct match *match, const uint32_t *numbers);
 
 /* views.c: which past a shot meets */
 void views_reset(struct view_track *track);

@@ -10,13 +10,14 @@ struct match_record_capacity match_record_capacity(const struct match *match)
     uint32_t players = match->world.head->player_capacity;
     return (struct match_record_capacity){
         .players = players,
-        .commands = match->command_capacity + 1, /* and the abort */
+        .commands = match->command_capacity + 2, /* and the reload and the abort */
         /* Targets of one session's inputs ascend, so each late tick has one of a player. */
         .late = players * (uint32_t)match->config.input_buffer_ticks,
         .late_ticks = (uint32_t)match->config.input_buffer_ticks,
         /* All may shoot in one tick, and hold everything. */
         .pairs = match->rules->shoot != NULL ? players * match->world.head->entity_capacity : 0,
         .entities = match->world.head->entity_capacity,
+        .numbers = match->numbers.count,
     };
 }
 
@@ -30,6 +31,7 @@ void match_record_create(struct match_record *record, struct arb_arena *arena,
     record->inputs = arb_arena_take_array(arena, capacity->players, sizeof record->inputs[0]);
     record->views = arb_arena_take_array(arena, capacity->players, sizeof record->views[0]);
     record->pairs = arb_arena_take_array(arena, capacity->pairs, sizeof record->pairs[0]);
+    record->numbers = arb_arena_take_array(arena, capacity->numbers, sizeof record->numbers[0]);
 }
 
 void match_record_copy(struct match_record *to, const struct match_record *from)
@@ -44,6 +46,7 @@ void match_record_copy(struct match_record *to, const struct match_record *from)
     COPY(inputs, input_count)
     COPY(views, view_count)
     COPY(pairs, pair_count)
+    COPY(numbers, number_count)
 #undef COPY
 }
 
@@ -92,6 +95,7 @@ void record_begin(struct match *match)
     record->input_count = 0;
     record->view_count = 0;
     record->pair_count = 0;
+    record->number_count = 0;
 }
 
 void record_late(struct match *match, uint16_t slot, const struct input_entry *entry)
@@ -143,6 +147,14 @@ void record_command(struct match *match, const struct match_command *command)
     struct match_record *record = &match->record;
     ARB_ASSERT(record->command_count < match->record_capacity.commands);
     record->commands[record->command_count++] = *command;
+}
+
+void record_reload(struct match *match, const uint32_t *numbers)
+{
+    struct match_record *record = &match->record;
+    record->number_count = match->record_capacity.numbers;
+    memcpy(record->numbers, numbers, record->number_count * sizeof numbers[0]);
+    record_command(match, &(struct match_command){.type = MATCH_COMMAND_RELOAD});
 }
 
 struct rewind_pair *record_pairs(struct match *match, uint32_t count)

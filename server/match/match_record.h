@@ -19,6 +19,7 @@ enum match_command_type {
     MATCH_COMMAND_ABORT,  /* the match ends in stage 7 of this tick */
     MATCH_COMMAND_AWAY,   /* the session is lost, the player's place is kept */
     MATCH_COMMAND_RETURN, /* another session has shown the player's resume token */
+    MATCH_COMMAND_RELOAD, /* the record's numbers are in force from here on; once in a tick */
     MATCH_COMMAND_TYPES
 };
 
@@ -69,7 +70,9 @@ struct match_record {
     struct match_record_input *inputs; /* of this tick; by slot, ascending */
     struct match_record_view *views;   /* by slot, ascending */
     struct rewind_pair *pairs;         /* of each view ascending by key */
+    uint32_t *numbers;                 /* of the RELOAD (match_numbers.h) */
     uint32_t command_count, stale_count, late_count, input_count, view_count, pair_count;
+    uint32_t number_count; /* 0: there is no RELOAD; else as the capacity says */
 };
 
 struct match_record_capacity {
@@ -79,6 +82,7 @@ struct match_record_capacity {
     uint32_t pairs;
     uint32_t entities;   /* their keys' ids are below */
     uint32_t late_ticks; /* a late input that still does something is at most so late */
+    uint32_t numbers;    /* of the game that may change; 0: none can */
 };
 struct match_record_capacity match_record_capacity(const struct match *match);
 

@@ -4,6 +4,7 @@
 #include "server/match/match_codec.h"
 #include "server/match/match_internal.h"
 #include "server/match/match_journal.h"
+#include "server/match/match_numbers.h"
 #include "server/match/match_save.h"
 
 #include <inttypes.h>
@@ -54,9 +55,16 @@ static bool decode(struct match_replay *replay, const struct journal_record *rec
     step->recorded = record->checksum;
     step->record = &replay->record;
     step->status = MATCH_REPLAY_TICK;
-    if (reason == ARB_DECODE_OK) return true;
+    char error[MATCH_NUMBERS_ERROR_BYTES];
+    if (reason != ARB_DECODE_OK) {
+        refuse(step, "the record of a tick", arb_decode_text(reason));
+    } else if (replay->record.number_count > 0 &&
+               !match_numbers_check(replay->match, replay->record.numbers, error)) {
+        refuse(step, "the record of a tick", error);
+    } else {
+        return true;
+    }
     replay->is_lost = true;
-    refuse(step, "the record of a tick", arb_decode_text(reason));
     return false;
 }
 

@@ -101,6 +101,9 @@ void match_save_create(struct match *match, struct arb_arena *arena)
     saved->loaded_seats = arb_arena_take_array(arena, players, sizeof saved->loaded_seats[0]);
     saved->loaded_lines = arb_arena_take_array(arena, players, sizeof saved->loaded_lines[0]);
     saved->loaded_origins = arb_arena_take(arena, parts_bytes(&origins, 1));
+    uint32_t numbers = match->numbers.count;
+    saved->numbers = arb_arena_take_array(arena, numbers, sizeof saved->numbers[0]);
+    saved->loaded_numbers = arb_arena_take_array(arena, numbers, sizeof saved->loaded_numbers[0]);
     saved->loaded_archive =
         arb_arena_take_array(arena, match->archive_capacity, sizeof saved->loaded_archive[0]);
     world_view(&saved->world, &match->world, arb_arena_take(arena, match->world.head->block_bytes));
@@ -267,6 +270,27 @@ static bool own_part_is_good(const struct match *match, const struct block_head 
            saved->world.head->tick == block->tick && rewind_origins_check(&parts[2]);
 }
 
+/* The numbers that were in force, and the mode's params with them; NULL: no match has them. */
+static const void *loaded_params(struct match *match, struct match_save_error *error)
+{
+    struct match_saved *saved = match->saved;
+    uint32_t numbers[MATCH_NUMBERS_MAX];
+    char sentence[MATCH_NUMBERS_ERROR_BYTES];
+    for (uint32_t i = 0; i < match->numbers.count; i++) {
+        numbers[i] = saved->loaded_numbers[i].value;
+    }
+    uint32_t hash = numbers_hash(match, numbers);
+    if (saved->loaded_head.numbers_hash != hash) {
+        refuse(error, "its numbers of the game are not those of its state");
+        return NULL;
+    }
+    if (hash != 0 && !match_numbers_check(match, numbers, sentence)) {
+        snprintf(error->text, sizeof error->text, "its numbers of the game: %.100s", sentence);
+        return NULL;
+    }
+    return numbers_try(match, numbers);
+}
+
 /* Reads the block beside the match. */
 static enum arb_result load(struct match *match, const uint8_t *block,
                             const struct block_head *head, const uint8_t **frames,
@@ -286,8 +310,10 @@ static enum arb_result load(struct match *match, const uint8_t *block,
         snprintf(error->text, sizeof error->text, "its state %s", wrong);
         return ARB_DATA;
     }
+    const void *params = loaded_params(match, error);
+    if (params == NULL) return ARB_DATA;
     if (match->rules->check_state != NULL &&
-        !match->rules->check_state(match->context.params, match->map, &saved->world)) {
+        !match->rules->check_state(params, match->map, &saved->world)) {
         return refuse(error, "its state is none of this mode");
     }
     if (!own_part_is_good(match, head)) {
@@ -330,6 +356,7 @@ enum arb_result match_restore(struct match *match, const uint8_t *block, uint32_
     saved->figures = saved->loaded_figures;
     memcpy(saved->seats, saved->loaded_seats, players * sizeof saved->seats[0]);
     memcpy(saved->lines, saved->loaded_lines, players * sizeof saved->lines[0]);
+    memcpy(saved->numbers, saved->loaded_numbers, match->numbers.count * sizeof saved->numbers[0]);
     memcpy(match->archive, saved->loaded_archive, head.line_count * sizeof match->archive[0]);
     struct arb_form_part origins = rewind_origins(match->rewind);
     memcpy(origins.memory, saved->loaded_origins, parts_bytes(&origins, 1));

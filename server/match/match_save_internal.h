@@ -16,7 +16,8 @@ struct match_saved_head {
     uint32_t present;
     uint8_t anybody_came;
     uint8_t decided;
-    uint8_t reserved[6];
+    uint8_t reserved[2];
+    uint32_t numbers_hash; /* numbers_hash of the numbers of the game */
 };
 
 struct match_saved_seat {
@@ -34,6 +35,11 @@ struct match_saved_seat {
 struct match_saved_decision {
     arb_tick ticks;
     uint64_t checksum;
+};
+
+/* One of the numbers of the game that may change (match_numbers.h). */
+struct match_saved_number {
+    uint32_t value;
 };
 
 struct match_saved_histogram {
@@ -64,14 +70,15 @@ _Static_assert(sizeof(struct match_saved_seat) == 64 + PORT_TOKEN_HASH_BYTES, "n
 
 enum {
     MATCH_OWN_PARTS = 3, /* in the checksum, beside the world: head, seats, origins */
-    MATCH_PARTS = MATCH_OWN_PARTS + 1 + WORLD_PARTS,
+    MATCH_PARTS = MATCH_OWN_PARTS + 2 + WORLD_PARTS,
     MATCH_FIGURE_PARTS = 2,
 };
 
 struct match_saved {
     struct match_saved_head head;
     struct match_saved_decision decision;
-    struct match_saved_seat *seats; /* [players] */
+    struct match_saved_seat *seats;     /* [players] */
+    struct match_saved_number *numbers; /* [match_number_count] */
     struct match_saved_figures figures;
     struct match_saved_line *lines; /* [players] */
     uint8_t *form;                  /* for the checksum: of what it covers beside the world */
@@ -81,6 +88,7 @@ struct match_saved {
     struct match_saved_head loaded_head;
     struct match_saved_decision loaded_decision;
     struct match_saved_seat *loaded_seats;
+    struct match_saved_number *loaded_numbers;
     struct match_saved_figures loaded_figures;
     struct match_saved_line *loaded_lines;
     uint8_t *loaded_origins;
@@ -105,7 +113,7 @@ struct match_form {
     const struct arb_fields *fields;
     size_t bytes;
 };
-enum { MATCH_FORMS = 5 };
+enum { MATCH_FORMS = 6 };
 void match_forms(struct match_form forms[MATCH_FORMS]);
 
 #endif

@@ -16,6 +16,7 @@ static const struct arb_field head_rows[] = {
     HEAD(archive_hash, U64, 0, 0), HEAD(archive_count, U32, 0, 0),
     HEAD(present, U32, 0, 0),      HEAD(anybody_came, U8, 0, 1),
     HEAD(decided, U8, 0, 1),       ARB_FORM_ZERO(match_saved_head, reserved, BYTES),
+    HEAD(numbers_hash, U32, 0, 0),
 };
 
 #define SEAT(member, kind, low, high) ARB_FORM(match_saved_seat, member, kind, low, high)
@@ -47,6 +48,8 @@ static const struct arb_field decision_rows[] = {
     ARB_FORM(match_saved_decision, ticks, U64, 0, 0),
     ARB_FORM(match_saved_decision, checksum, U64, 0, 0),
 };
+
+static const struct arb_field number_rows[] = {ARB_FORM(match_saved_number, value, U32, 0, 0)};
 
 #define FIGURE(member) ARB_FORM(match_saved_figures, member, U64, 0, 0)
 #define HISTOGRAM(member) FIGURE(member.counts), FIGURE(member.count), FIGURE(member.max_ms)
@@ -80,6 +83,7 @@ static const struct arb_field line_rows[] = {
 static const struct arb_fields head_form = ARB_FIELDS("match", head_rows);
 static const struct arb_fields seat_form = ARB_FIELDS("seat", seat_rows);
 static const struct arb_fields decision_form = ARB_FIELDS("decision", decision_rows);
+static const struct arb_fields number_form = ARB_FIELDS("number", number_rows);
 static const struct arb_fields figure_form = ARB_FIELDS("figures", figure_rows);
 static const struct arb_fields line_form = ARB_FIELDS("line", line_rows);
 
@@ -90,6 +94,7 @@ void match_forms(struct match_form forms[MATCH_FORMS])
     forms[2] = (struct match_form){&decision_form, sizeof(struct match_saved_decision)};
     forms[3] = (struct match_form){&figure_form, sizeof(struct match_saved_figures)};
     forms[4] = (struct match_form){&line_form, sizeof(struct match_saved_line)};
+    forms[5] = (struct match_form){&number_form, sizeof(struct match_saved_number)};
 }
 
 /* ---- lists ---- */
@@ -107,7 +112,9 @@ uint32_t match_state_parts(const struct match *match, bool loaded,
     if (loaded) parts[2].memory = saved->loaded_origins;
     parts[3] = (struct arb_form_part){"decision", &decision_form, 1,
                                       loaded ? &saved->loaded_decision : &saved->decision};
-    return 4 + world_parts(loaded ? &saved->world : &match->world, parts + 4);
+    parts[4] = (struct arb_form_part){"numbers", &number_form, match->numbers.count,
+                                      loaded ? saved->loaded_numbers : saved->numbers};
+    return 5 + world_parts(loaded ? &saved->world : &match->world, parts + 5);
 }
 
 uint32_t match_figure_parts(const struct match *match, bool loaded,
@@ -134,8 +141,12 @@ void match_state_collect(const struct match *match)
                                             .archive_count = match->archive_count,
                                             .present = match->present,
                                             .anybody_came = match->anybody_came,
-                                            .decided = match->decided};
+                                            .decided = match->decided,
+                                            .numbers_hash = match->numbers.hash};
     saved->decision = (struct match_saved_decision){match->decided_ticks, match->decided_checksum};
+    for (uint32_t i = 0; i < match->numbers.count; i++) {
+        saved->numbers[i].value = match->numbers.list[i];
+    }
     for (uint32_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         const struct match_seat *seat = &match->seats[slot];
         struct match_saved_seat *out = &saved->seats[slot];
@@ -153,6 +164,19 @@ void match_state_collect(const struct match *match)
     }
 }
 
+/* Mostly they are the same. */
+static void apply_numbers(struct match *match)
+{
+    const struct match_saved *saved = match->saved;
+    uint32_t numbers[MATCH_NUMBERS_MAX];
+    bool same = true;
+    for (uint32_t i = 0; i < match->numbers.count; i++) {
+        numbers[i] = saved->numbers[i].value;
+        same = same && numbers[i] == match->numbers.list[i];
+    }
+    if (!same) numbers_apply(match, numbers);
+}
+
 void match_state_apply(struct match *match)
 {
     const struct match_saved *saved = match->saved;
@@ -168,6 +192,7 @@ void match_state_apply(struct match *match)
     match->decided = head->decided != 0;
     match->decided_ticks = saved->decision.ticks;
     match->decided_checksum = saved->decision.checksum;
+    apply_numbers(match);
     for (uint32_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         const struct match_saved_seat *in = &saved->seats[slot];
         struct match_seat *seat = &match->seats[slot];

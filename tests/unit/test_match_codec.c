@@ -10,6 +10,7 @@ enum { PLAYERS = 6, ENTITIES = 40, ROUNDS = 3000 };
 
 static const struct match_record_capacity capacity = {.players = PLAYERS,
                                                       .commands = 13,
+                                                      .numbers = 7,
                                                       .late = PLAYERS * 30,
                                                       .late_ticks = 30,
                                                       .entities = ENTITIES,
@@ -111,6 +112,7 @@ static void add_view(struct match_record *out, uint16_t slot)
 
 static void add_commands(struct match_record *out)
 {
+    out->number_count = 0;
     out->command_count = below(6) == 0 ? below(capacity.commands + 1) : 0;
     for (uint32_t i = 0; i < out->command_count; i++) {
         struct match_command *command = &out->commands[i];
@@ -123,6 +125,12 @@ static void add_commands(struct match_record *out)
         } else if (command->type == MATCH_COMMAND_RETURN) {
             command->slot = below(3) == 0 ? ARB_NO_SLOT : (uint16_t)below(PLAYERS);
             memset(command->token_hash, (int)below(256), PORT_TOKEN_HASH_BYTES);
+        } else if (command->type == MATCH_COMMAND_RELOAD && out->number_count == 0) {
+            out->number_count = capacity.numbers;
+            for (uint32_t k = 0; k < capacity.numbers; k++)
+                out->numbers[k] = below(UINT32_MAX);
+        } else if (command->type == MATCH_COMMAND_RELOAD) {
+            command->type = MATCH_COMMAND_LEAVE; /* a tick has one at most */
         } else if (command->type != MATCH_COMMAND_ABORT) {
             command->slot = (uint16_t)below(PLAYERS);
         } else {
@@ -167,6 +175,7 @@ static void expect_same(const struct match_record *a, const struct match_record 
     EXPECT_LIST(inputs, input_count)
     EXPECT_LIST(views, view_count)
     EXPECT_LIST(pairs, pair_count)
+    EXPECT_LIST(numbers, number_count)
 #undef EXPECT_LIST
 }
 
@@ -233,6 +242,11 @@ static void expect_usable(const struct match_record *out)
     cr_assert_leq(out->command_count, capacity.commands);
     cr_assert_leq(out->late_count, capacity.late);
     cr_assert_leq(out->pair_count, capacity.pairs);
+    uint32_t reloads = 0;
+    for (uint32_t i = 0; i < out->command_count; i++)
+        reloads += out->commands[i].type == MATCH_COMMAND_RELOAD;
+    cr_assert_leq(reloads, 1);
+    cr_assert_eq(out->number_count, reloads * capacity.numbers);
     for (uint32_t i = 0; i < out->input_count; i++) {
         cr_assert_lt(out->inputs[i].slot, PLAYERS);
         cr_assert(i == 0 || out->inputs[i - 1].slot < out->inputs[i].slot);
@@ -308,4 +322,35 @@ Test(match_codec, steps_beyond_all_numbers_go_around)
     cr_expect_eq(decoded.inputs[0].input.sequence, 4);
     cr_expect_eq(decoded.inputs[0].control, 2);
     cr_expect_eq(decoded.inputs[0].input.aim, 9);
+}
+
+static size_t reload_twice(void)
+{
+    struct arb_bit_writer writer;
+    arb_bits_write_begin(&writer, bytes, sizeof bytes);
+    arb_bits_write(&writer, 1, 1);
+    arb_bits_write(&writer, 2, 4); /* commands */
+    for (int i = 0; i < 2; i++) {
+        arb_bits_write(&writer, MATCH_COMMAND_RELOAD, 3);
+        for (uint32_t k = 0; k < capacity.numbers; k++)
+            arb_bits_write(&writer, k, 32);
+    }
+    arb_bits_write(&writer, 0, 2); /* nothing too late, nothing late */
+    arb_bits_write(&writer, 0, 2); /* no inputs, no shots */
+    return arb_bits_write_end(&writer);
+}
+
+Test(match_codec, a_second_reload_of_a_tick_is_refused)
+{
+    size_t size = reload_twice();
+    cr_assert_eq(match_record_decode(reads, 1000, bytes, size, &decoded), ARB_DECODE_ORDER);
+}
+
+Test(match_codec, a_reload_of_a_mode_without_such_numbers_is_refused)
+{
+    struct match_record_capacity none = capacity;
+    none.numbers = 0;
+    size_t size = reload_twice();
+    struct match_codec *of_none = match_codec_create(&arena, &none);
+    cr_assert_eq(match_record_decode(of_none, 1000, bytes, size, &decoded), ARB_DECODE_UNKNOWN);
 }

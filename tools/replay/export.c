@@ -2,6 +2,7 @@
  * are texts. */
 #include "tools/replay/replay.h"
 
+#include "server/match/match_numbers.h"
 #include "server/match/match_views.h"
 
 #include <inttypes.h>
@@ -42,7 +43,18 @@ static void print_inputs(const char *name, const struct match_record_input *list
     fputc(']', out);
 }
 
-static void print_command(const struct match_command *command, FILE *out)
+static void print_numbers(const struct match *match, const struct match_record *record, FILE *out)
+{
+    for (uint32_t i = 0; i < record->number_count; i++) {
+        char name[MATCH_NUMBER_NAME_BYTES], text[MATCH_NUMBER_NAME_BYTES];
+        match_number_name(match, i, name);
+        match_number_text(match, i, record->numbers[i], text);
+        fprintf(out, "%s\"%s\":%s", i > 0 ? "," : "", name, text);
+    }
+}
+
+static void print_command(const struct match *match, const struct match_record *record,
+                          const struct match_command *command, FILE *out)
 {
     switch (command->type) {
     case MATCH_COMMAND_JOIN:
@@ -63,19 +75,24 @@ static void print_command(const struct match_command *command, FILE *out)
         fprintf(out, "{\"command\":\"abort\",\"reason\":\"%s\"",
                 arb_end_reason_text((enum arb_end_reason)command->reason));
         break;
+    case MATCH_COMMAND_RELOAD:
+        fprintf(out, "{\"command\":\"reload\",\"numbers\":{");
+        print_numbers(match, record, out);
+        fputc('}', out);
+        break;
     case MATCH_COMMAND_TYPES:
         break;
     }
     fputc('}', out);
 }
 
-static void print_commands(const struct match_record *record, FILE *out)
+static void print_commands(const struct match *match, const struct match_record *record, FILE *out)
 {
     if (record->command_count == 0) return;
     fprintf(out, ",\"commands\":[");
     for (uint32_t i = 0; i < record->command_count; i++) {
         if (i > 0) fputc(',', out);
-        print_command(&record->commands[i], out);
+        print_command(match, record, &record->commands[i], out);
     }
     fputc(']', out);
 }
@@ -121,11 +138,11 @@ static void print_stale(const struct match_record *record, FILE *out)
     fputc(']', out);
 }
 
-static void print_tick(const struct match_replay_step *step, FILE *out)
+static void print_tick(const struct match *match, const struct match_replay_step *step, FILE *out)
 {
     const struct match_record *record = step->record;
     fprintf(out, "{\"tick\":%" PRIu64, step->tick);
-    print_commands(record, out);
+    print_commands(match, record, out);
     print_inputs("inputs", record->inputs, record->input_count, out);
     print_inputs("late", record->late, record->late_count, out);
     print_stale(record, out);
@@ -181,7 +198,7 @@ enum arb_result replay_export(const char *path, FILE *out)
     print_head(&replay, out);
     do {
         match_replay_read(replay.steps, &step);
-        if (step.status == MATCH_REPLAY_TICK) print_tick(&step, out);
+        if (step.status == MATCH_REPLAY_TICK) print_tick(replay.match, &step, out);
         if (step.status == MATCH_REPLAY_END) print_end(step.result, out);
         if (step.status == MATCH_REPLAY_KEYFRAME) {
             fprintf(out, "{\"keyframe\":%" PRIu64 "}\n", step.tick);
