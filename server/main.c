@@ -31,6 +31,7 @@ struct arguments {
     size_t set_count;
     uint32_t synctest_ticks;
     const char *resume; /* journal; NULL: a new match */
+    const char *reload; /* configuration that SIGHUP reads; NULL: `file` */
 };
 
 static const char usage[] =
@@ -40,6 +41,8 @@ static const char usage[] =
     "  --resume FILE     goes on with the match of that journal, with its configuration and map; "
     "of\n"
     "                    environment and --set only what is of the process (net.port, ...) counts\n"
+    "  --reload FILE     what SIGHUP reads again for numbers of the game; without it that of "
+    "--config\n"
     "  --synctest N      runs each tick again from N ticks before (1 to 120) and compares: to "
     "find\n"
     "                    faults of the simulation, not for players; ends when one is found\n"
@@ -99,34 +102,54 @@ static bool parse_synctest(const char *text, struct arguments *out)
     return true;
 }
 
+enum value { VALUE_CONFIG, VALUE_SET, VALUE_RESUME, VALUE_RELOAD, VALUE_SYNCTEST, VALUES };
+
+static bool take_value(enum value which, const char *value, struct arguments *out)
+{
+    switch (which) {
+    case VALUE_CONFIG:
+        out->file = value;
+        break;
+    case VALUE_SET:
+        out->sets[out->set_count++] = value;
+        break;
+    case VALUE_RESUME:
+        out->resume = value;
+        break;
+    case VALUE_RELOAD:
+        out->reload = value;
+        break;
+    case VALUE_SYNCTEST:
+        return parse_synctest(value, out);
+    case VALUES:
+        break;
+    }
+    return true;
+}
+
+static bool parse_one(char **argv, int *at, struct arguments *out)
+{
+    static const char *const names[VALUES] = {"--config", "--set", "--resume", "--reload",
+                                              "--synctest"};
+    const char *argument = argv[*at];
+    for (int which = 0; which < VALUES; which++) {
+        bool missing = false;
+        const char *value = value_of(names[which], argv, at, &missing);
+        if (value != NULL) return take_value((enum value)which, value, out);
+        if (missing) {
+            fprintf(stderr, "arbiterd: %s needs a value\n%s", argument, usage);
+            return false;
+        }
+    }
+    if (parse_request(argument, out)) return true;
+    fprintf(stderr, "arbiterd: unknown argument %s\n%s", argument, usage);
+    return false;
+}
+
 static bool parse(char **argv, struct arguments *out)
 {
     for (int at = 1; argv[at] != NULL; at++) {
-        bool missing = false;
-        int first = at;
-        const char *file = value_of("--config", argv, &at, &missing);
-        const char *set = file == NULL ? value_of("--set", argv, &at, &missing) : NULL;
-        const char *synctest =
-            file == NULL && set == NULL ? value_of("--synctest", argv, &at, &missing) : NULL;
-        const char *resume = file == NULL && set == NULL && synctest == NULL
-                                 ? value_of("--resume", argv, &at, &missing)
-                                 : NULL;
-        if (missing) {
-            fprintf(stderr, "arbiterd: %s needs a value\n%s", argv[first], usage);
-            return false;
-        }
-        if (file != NULL) {
-            out->file = file;
-        } else if (set != NULL) {
-            out->sets[out->set_count++] = set;
-        } else if (resume != NULL) {
-            out->resume = resume;
-        } else if (synctest != NULL) {
-            if (!parse_synctest(synctest, out)) return false;
-        } else if (!parse_request(argv[at], out)) {
-            fprintf(stderr, "arbiterd: unknown argument %s\n%s", argv[at], usage);
-            return false;
-        }
+        if (!parse_one(argv, &at, out)) return false;
     }
     if (out->resume != NULL && out->file != NULL) {
         fprintf(stderr,
@@ -215,9 +238,18 @@ static enum arb_result run_set(const struct arguments *arguments, struct setting
     ops_log_open(&(struct ops_log_options){.fd = STDERR_FILENO,
                                            .level = (enum ops_level)config->log.level,
                                            .format = (enum ops_log_format)config->log.format});
-    struct loop_serving serving = {.started_ns = started_ns,
-                                   .synctest_ticks = arguments->synctest_ticks,
-                                   .resume = setting->resume};
+    struct loop_serving serving = {
+        .started_ns = started_ns,
+        .synctest_ticks = arguments->synctest_ticks,
+        .resume = setting->resume,
+        .reload = {
+            .file = arguments->reload != NULL ? arguments->reload : arguments->file,
+            .modes = setting->modes,
+            .mode_count = rules_mode_count,
+            .environment = environ,
+            .sets = arguments->sets,
+            .set_count = arguments->set_count,
+        }};
     result = loop_serve(config, arena, &setting->map, &serving, error);
     if (result != ARB_OK) {
         ops_log(OPS_ERROR, "failed", OPS_TEXT("reason", arb_result_text(result)),

@@ -5,6 +5,7 @@
 #include "server/loop/loop.h"
 #include "server/loop/loop_journal.h"
 #include "server/loop/loop_log.h"
+#include "server/loop/loop_reload.h"
 #include "server/loop/loop_trace.h"
 #include "server/loop/loop_traffic.h"
 #include "server/match/match_past.h"
@@ -45,6 +46,7 @@ struct daemon {
     struct loop *loop;
     struct ops_trace *trace;      /* NULL: shots are not written down */
     struct loop_journal *journal; /* NULL: the match is not */
+    struct loop_reload *reload;
     struct loop_log_observer observer;
     struct loop_resumed resumed; /* path NULL: it is a match of this process */
     enum arb_result result_written;
@@ -281,6 +283,13 @@ static void on_ticked(void *owner)
     struct daemon *daemon = owner;
     loop_journal_tick(daemon->journal, daemon->match);
     run_again(daemon);
+    loop_reload_look(daemon->reload, daemon->match);
+}
+
+static void on_hangup(void *owner)
+{
+    struct daemon *daemon = owner;
+    loop_reload_begin(daemon->reload);
 }
 
 static enum arb_result open_loop(struct daemon *daemon, char *error)
@@ -296,6 +305,7 @@ static enum arb_result open_loop(struct daemon *daemon, char *error)
         .grace_s = (uint32_t)daemon->config->shutdown.grace_s,
         .abort_on_signal = daemon->config->shutdown.on_term == ON_TERM_ABORT,
         .ticked = on_ticked,
+        .hangup = on_hangup,
         .decided = on_decided,
         .owner = daemon,
     };
@@ -436,6 +446,8 @@ enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
             loop_journal_open(&daemon.journal, config, daemon.match,
                               daemon.resumed.path != NULL ? &daemon.resumed : NULL, arena, error);
     }
+    daemon.reload =
+        loop_reload_create(arena, &serving->reload, config, map, daemon.resumed.path != NULL);
     if (result == ARB_OK) result = open_loop(&daemon, error);
     if (result == ARB_OK) {
         arb_arena_seal(arena);

@@ -5,6 +5,7 @@
 #define LOOP_DAEMON_H
 
 #include "server/config/config.h"
+#include "server/loop/loop_reload.h"
 #include "server/loop/loop_resume.h"
 
 enum { LOOP_ERROR_BYTES = CONFIG_ERROR_BYTES, LOOP_SYNCTEST_MAX = 120 };
@@ -26,9 +27,10 @@ enum arb_result loop_check_loaded(const struct config *config, const struct map 
 
 /* What is asked of one process and is no option. */
 struct loop_serving {
-    uint64_t started_ns;        /* when main began (loop_now_ns) */
-    uint32_t synctest_ticks;    /* each tick is run again from so many before; 0: not */
-    struct loop_resume *resume; /* goes on with that match; NULL: begins one */
+    uint64_t started_ns;              /* when main began (loop_now_ns) */
+    uint32_t synctest_ticks;          /* each tick is run again from so many before; 0: not */
+    struct loop_resume *resume;       /* goes on with that match; NULL: begins one */
+    struct loop_reload_source reload; /* what SIGHUP reads */
 };
 
 /* Plays the match to its end. `map` from loop_check. ARB_OK: ended with its result; otherwise one

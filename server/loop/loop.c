@@ -290,6 +290,18 @@ static void on_signal(uv_signal_t *handle, int number)
     }
 }
 
+/* What it asks for is done between ticks, so there have to be some. */
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    struct loop *loop = handle->data;
+    uint64_t now_ns = loop_now_ns();
+    (void)number;
+    if (loop->state == LOOP_DRAINING || loop->state == LOOP_DONE) return;
+    loop->options.hangup(loop->options.owner);
+    if (loop->state == LOOP_ASLEEP) wake(loop, now_ns);
+    loop->awake_until_ns = now_ns + awake_ns;
+}
+
 /* ---- life ---- */
 
 static int open_handles(struct loop *loop)
@@ -307,14 +319,14 @@ static int open_handles(struct loop *loop)
     loop->hangup.data = loop;
     if (error == 0) error = uv_signal_start(&loop->terminate, on_signal, SIGTERM);
     if (error == 0) error = uv_signal_start(&loop->interrupt, on_signal, SIGINT);
-    if (error == 0) error = uv_signal_start(&loop->hangup, on_signal, SIGHUP);
+    if (error == 0) error = uv_signal_start(&loop->hangup, on_hangup, SIGHUP);
     return error;
 }
 
 struct loop *loop_create(const struct loop_options *options, char *error, size_t error_bytes)
 {
     ARB_ASSERT(options->tick_rate > 0 && options->max_catchup_ticks > 0);
-    ARB_ASSERT(options->decided != NULL);
+    ARB_ASSERT(options->decided != NULL && options->hangup != NULL);
     uv_replace_allocator(arb_mem_malloc, arb_mem_realloc, arb_mem_calloc, arb_mem_free);
     signal(SIGPIPE, SIG_IGN);
     struct loop *loop = arb_mem_alloc(sizeof *loop);

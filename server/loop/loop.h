@@ -14,11 +14,12 @@ struct loop_options {
     struct match *match; /* not owned */
     struct net *net;     /* not owned; its carrier has a file descriptor */
     uint32_t tick_rate, max_catchup_ticks;
-    uint32_t join_timeout_s; /* nobody ever came: ends with "nobody"; 0: waits for ever */
-    uint32_t idle_exit_s;    /* everyone left before the first round: ends with "empty" */
-    uint32_t grace_s;     /* from the first SIGTERM, SIGINT or SIGHUP to the end of the process */
-    bool abort_on_signal; /* else a live match goes on while the grace lasts */
+    uint32_t join_timeout_s;     /* nobody ever came: ends with "nobody"; 0: waits for ever */
+    uint32_t idle_exit_s;        /* everyone left before the first round: ends with "empty" */
+    uint32_t grace_s;            /* from the first SIGTERM or SIGINT to the end of the process */
+    bool abort_on_signal;        /* else a live match goes on while the grace lasts */
     void (*ticked)(void *owner); /* after each tick; never blocks */
+    void (*hangup)(void *owner); /* SIGHUP; never blocks. Ticks follow soon */
     /* The match is decided, its result final: called once, before the result phase. May block. */
     void (*decided)(void *owner);
     void *owner;

@@ -59,7 +59,7 @@ class Life(daemon.Case):
         self.check_result(self.result, end_reason="nobody")
 
     def test_signal_while_waiting_ends_with_its_result(self):
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGINT):
             with daemon.Daemon(self.options()) as server:
                 server.ready()
                 server.signal(number)

@@ -30,7 +30,8 @@ struct profile;
     X(CORRUPT, corrupt, "many datagrams of a client arrive damaged, for seconds")                  \
     X(HALF_OPEN, half_open, "strangers connect and never finish")                                  \
     X(PARTITION, partition, "one direction of a client is dead for up to 20 seconds")              \
-    X(STORM, storm, "more clients join and leave at once, some without a word")
+    X(STORM, storm, "more clients join and leave at once, some without a word")                    \
+    X(RELOAD, reload, "numbers of the game change while it is played")
 
 enum sim_fault {
 #define X(name, text, doc) SIM_FAULT_##name,

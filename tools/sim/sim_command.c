@@ -22,7 +22,7 @@ const char sim_usage[] =
     "  --ticks            3600 unless given; a match that ends sooner ends the run\n"
     "  --faults           names with commas between; none unless given:\n"
     "                     vanish stall move clock overrun duplicate corrupt half_open partition\n"
-    "                     storm\n"
+    "                     storm reload\n"
     "  --fps              frames a second of the clients; 60 unless given\n"
     "  --interp-delay-ms  fixed; it adapts unless given\n"
     "  --policy           of the clients: aim (unless given), wander, idle, replay:FILE\n"

@@ -2,6 +2,7 @@
  * changes no other. A fault picks its victim, begins, and ends by itself. */
 #include "tools/sim/sim_internal.h"
 
+#include "server/match/match_numbers.h"
 #include "shared/base/arb_assert.h"
 
 #include <string.h>
@@ -135,6 +136,30 @@ static void begin_storm(struct sim *sim, struct arb_rng *rng)
     }
 }
 
+/* A step that makes sense for integers or for the bits of floats; what may not be is not tried. */
+static uint32_t other_number(struct arb_rng *rng, uint32_t value)
+{
+    static const uint32_t steps[] = {1, UINT32_MAX, 20, UINT32_C(0x00400000), UINT32_C(0xFFC00000)};
+    enum { STEPS = sizeof steps / sizeof steps[0] };
+    uint32_t kind = arb_rng_below(rng, STEPS + 1);
+    return kind < STEPS ? value + steps[kind] : value / 2;
+}
+
+static void begin_reload(struct sim *sim, struct arb_rng *rng)
+{
+    enum { TRIES = 12 };
+    char error[MATCH_NUMBERS_ERROR_BYTES];
+    uint32_t numbers[MATCH_NUMBERS_MAX];
+    uint32_t count = match_number_count(sim->match);
+    memcpy(numbers, match_numbers(sim->match), count * sizeof numbers[0]);
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t index = arb_rng_below(rng, count), before = numbers[index];
+        numbers[index] = other_number(rng, before);
+        if (!match_numbers_check(sim->match, numbers, error)) numbers[index] = before;
+    }
+    match_reload(sim->match, numbers);
+}
+
 static const struct {
     void (*begin)(struct sim *sim, struct arb_rng *rng);
     uint32_t low_ms, high_ms; /* from one to the next */
@@ -149,6 +174,7 @@ static const struct {
     [SIM_FAULT_HALF_OPEN] = {begin_half_open, 3000, 9000},
     [SIM_FAULT_PARTITION] = {begin_partition, 5000, 15000},
     [SIM_FAULT_STORM] = {begin_storm, 6000, 16000},
+    [SIM_FAULT_RELOAD] = {begin_reload, 2000, 9000},
 };
 _Static_assert(sizeof faults / sizeof faults[0] == SIM_FAULTS, "a row for each fault");
 
