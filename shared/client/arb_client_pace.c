@@ -34,6 +34,21 @@ static void sink(arb_fine *held, uint64_t *held_ns, uint64_t now_ns, arb_fine wa
 
 /* ---- behind ---- */
 
+static struct arb_delay_spread spread_of(const struct arb_delay *delay)
+{
+    uint32_t held = held_count(delay->count);
+    struct arb_delay_spread out = {delay->age[0], delay->age[0], 0, delay->need[0]};
+    arb_fine sum = 0;
+    for (uint32_t i = 0; i < held; i++) {
+        out.youngest = delay->age[i] < out.youngest ? delay->age[i] : out.youngest;
+        out.oldest = delay->age[i] > out.oldest ? delay->age[i] : out.oldest;
+        out.need = delay->need[i] > out.need ? delay->need[i] : out.need;
+        sum += delay->age[i];
+    }
+    out.mean = sum / (arb_fine)held;
+    return out;
+}
+
 void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous, arb_tick tick,
                    uint32_t lost)
 {
@@ -50,6 +65,7 @@ void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous,
     delay->need[place] = arrived - (arb_fine)previous * ARB_FINE_TICK;
     delay->step = (arb_fine)(tick - previous) * ARB_FINE_TICK / ((arb_fine)lost + 1);
     delay->count++;
+    delay->spread = spread_of(delay);
 }
 
 uint32_t arb_delay_run(const struct arb_delay *delay)
@@ -61,26 +77,6 @@ uint32_t arb_delay_run(const struct arb_delay *delay)
     return lost >= ARB_LOSS_FREQUENT ? ARB_LOSS_RUN : lost > 0;
 }
 
-/* Of the window, all relative to the server's time. */
-struct spread {
-    arb_fine youngest, oldest, mean, need;
-};
-
-static struct spread spread_of(const struct arb_delay *delay)
-{
-    uint32_t held = held_count(delay->count);
-    struct spread out = {delay->age[0], delay->age[0], 0, delay->need[0]};
-    arb_fine sum = 0;
-    for (uint32_t i = 0; i < held; i++) {
-        out.youngest = delay->age[i] < out.youngest ? delay->age[i] : out.youngest;
-        out.oldest = delay->age[i] > out.oldest ? delay->age[i] : out.oldest;
-        out.need = delay->need[i] > out.need ? delay->need[i] : out.need;
-        sum += delay->age[i];
-    }
-    out.mean = sum / (arb_fine)held;
-    return out;
-}
-
 struct arb_delay_state arb_delay_now(struct arb_delay *delay, uint64_t now_ns,
                                      uint32_t interval_ticks, arb_fine low, arb_fine high)
 {
@@ -88,7 +84,7 @@ struct arb_delay_state arb_delay_now(struct arb_delay *delay, uint64_t now_ns,
         arb_fine two = 2 * (arb_fine)interval_ticks * ARB_FINE_TICK;
         return (struct arb_delay_state){0, clamp(two, low, high), 0};
     }
-    struct spread spread = spread_of(delay);
+    struct arb_delay_spread spread = delay->spread;
     arb_fine wanted = spread.need - spread.youngest;
     uint32_t run = arb_delay_run(delay);
     if (run > 0) {
@@ -113,6 +109,11 @@ void arb_lead_add(struct arb_lead *lead, arb_fine lead_then, int32_t worst_ticks
     lead->wanted[lead->count % ARB_PACE_WINDOW] =
         lead_then + spare - (arb_fine)worst * ARB_FINE_TICK;
     lead->count++;
+    uint32_t held = held_count(lead->count);
+    lead->highest = lead->wanted[0];
+    for (uint32_t i = 1; i < held; i++) {
+        lead->highest = lead->wanted[i] > lead->highest ? lead->wanted[i] : lead->highest;
+    }
 }
 
 /* The highest want of the window; older ones are forgotten slowly: jitter that was seen once comes
@@ -120,14 +121,9 @@ void arb_lead_add(struct arb_lead *lead, arb_fine lead_then, int32_t worst_ticks
 arb_fine arb_lead_now(struct arb_lead *lead, uint64_t now_ns, arb_fine first, arb_fine low,
                       arb_fine high)
 {
-    uint32_t held = held_count(lead->count);
-    if (held == 0) {
+    if (lead->count == 0) {
         return clamp(first, low, high);
     }
-    arb_fine highest = lead->wanted[0];
-    for (uint32_t i = 1; i < held; i++) {
-        highest = lead->wanted[i] > highest ? lead->wanted[i] : highest;
-    }
-    sink(&lead->held, &lead->held_ns, now_ns, highest, 10);
+    sink(&lead->held, &lead->held_ns, now_ns, lead->highest, 10);
     return clamp(lead->held, low, high);
 }

@@ -20,6 +20,12 @@ enum {
     ARB_LOSS_FREQUENT = 20, /* of those remembered, 2 %: two in a row will come as well */
 };
 
+/* Of the window, all relative to the server's time. */
+struct arb_delay_spread {
+    arb_fine youngest, oldest, mean; /* ages */
+    arb_fine need;
+};
+
 struct arb_delay {
     uint32_t count;                 /* measurements ever */
     arb_fine age[ARB_PACE_WINDOW];  /* server's time at arrival - tick of the snapshot */
@@ -27,6 +33,8 @@ struct arb_delay {
                                        ran out of snapshots */
     uint8_t lost[ARB_LOSS_BLOCKS];  /* by block: lost, a longer run counts as ARB_LOSS_RUN */
     arb_fine step;                  /* ticks from one snapshot sent to the next, of the newest */
+    struct arb_delay_spread spread; /* of what is in the window; frames come more often than it
+                                       changes */
     arb_fine held;                  /* longest interpolation of late; sinks slowly */
     uint64_t held_ns;
 };
@@ -55,6 +63,7 @@ struct arb_delay_state arb_delay_now(struct arb_delay *delay, uint64_t now_ns,
 struct arb_lead {
     uint32_t count;
     arb_fine wanted[ARB_PACE_WINDOW]; /* lead with which the spare would have been as asked */
+    arb_fine highest;                 /* of the window */
     arb_fine held;                    /* highest of late; sinks slowly */
     uint64_t held_ns;
 };

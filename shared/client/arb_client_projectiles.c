@@ -248,7 +248,7 @@ void arb_client_projectiles_draw(struct arbiter_client *client, const struct arb
                    place->at < shadow->end &&
                    place->at < impact_of(client, &shadow->state, shadow->path.start)) {
             arb_client_draw_shadow(
-                client, kind_of(client), &shadow->state,
+                client, &shadow->state,
                 arb_path_at(&shadow->path, client->match.welcome.tick_rate, place->at),
                 shadow->path.velocity);
         }

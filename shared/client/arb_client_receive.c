@@ -102,6 +102,11 @@ static const char *build_match(struct arbiter_client *client, const struct arb_s
         return "the server took a player for a spectator, or the other way round";
     }
     match->own_fields = arb_own_fields((enum arb_mover)match->schema->mover);
+    for (int kind = 0; kind < match->schema->kind_count; kind++) {
+        for (int i = 0; i < match->schema->kinds[kind].field_count; i++) {
+            match->units[kind][i] = match->schema->kinds[kind].fields[i].unit;
+        }
+    }
     for (uint32_t i = 0; i < match->welcome.shape_count; i++) {
         if (!arb_geometry_shape_valid(&shapes[i])) {
             return "the server's map has a shape that is none";

@@ -41,33 +41,46 @@ static void put_field(struct arbiter_entity *out, int index, float shown)
     }
 }
 
-/* Everything but place and shape; the drawn place goes into the values as well. */
-static void put_state(struct arbiter_entity *out, const struct arb_kind *kind,
-                      const struct arb_published *state, struct arb_vec2 at, struct arb_vec2 speed,
-                      float heading)
+/* All of them, those included that the kind has not: 0 times 0. A loop of fixed length over two
+ * arrays apart is what compilers do four at a time. */
+static void put_fields(float *restrict out, const int32_t *restrict q, const float *restrict units)
 {
+    for (int i = 0; i < ARB_KIND_FIELDS_MAX; i++) {
+        out[i] = arb_dequantise(q[i], units[i]);
+    }
+}
+
+/* All members; the caller says more where it is the own one or has a body. The drawn place goes
+ * into the values as well. */
+static inline void put_state(const struct arbiter_client *client, struct arbiter_entity *out,
+                             const struct arb_published *state, const struct arb_drawn *drawn,
+                             enum arbiter_drawn how)
+{
+    const struct arb_kind *kind = &client->match.schema->kinds[state->kind];
     out->key = arb_key_order(state->key);
     out->kind = state->kind;
+    out->drawn = (uint8_t)how;
+    out->is_own = false;
     out->field_count = kind->field_count;
+    out->point_count = 0;
+    out->points = NULL;
     /* What is drawn otherwise than published is put over them below, heading included. */
-    for (int i = 0; i < kind->field_count; i++) {
-        out->fields[i] = arb_dequantise(state->q[i], kind->fields[i].unit);
-    }
+    put_fields(out->fields, state->q, client->match.units[state->kind]);
     int32_t owner = kind->owner < 0 ? 0 : state->q[kind->owner];
     out->owner = owner > 0 ? (uint16_t)(owner - 1) : ARBITER_NO_SLOT;
     out->jump = kind->jump < 0 ? 0 : (uint32_t)state->q[kind->jump];
-    out->x = at.x;
-    out->y = at.y;
-    out->vx = speed.x;
-    out->vy = speed.y;
-    out->heading = heading;
-    put_field(out, kind->x, at.x);
-    put_field(out, kind->y, at.y);
-    put_field(out, kind->vx, speed.x);
-    put_field(out, kind->vy, speed.y);
-    put_field(out, kind->heading, heading);
+    out->x = drawn->position.x;
+    out->y = drawn->position.y;
+    out->vx = drawn->velocity.x;
+    out->vy = drawn->velocity.y;
+    out->heading = drawn->heading;
+    put_field(out, kind->x, out->x);
+    put_field(out, kind->y, out->y);
+    put_field(out, kind->vx, out->vx);
+    put_field(out, kind->vy, out->vy);
+    put_field(out, kind->heading, out->heading);
     if (kind->has_path) {
-        out->heading = arb_move_angle(speed);
+        out->heading = arb_move_angle(drawn->velocity);
     }
 }
 
@@ -224,15 +237,14 @@ static void put_own_body(struct arbiter_client *client, struct arbiter_entity *o
 
 /* ---- one entity ---- */
 
+/* For put_state to fill; NULL: no room. */
 static struct arbiter_entity *next_entity(struct arbiter_client *client)
 {
     struct arb_client_drawing *drawing = &client->drawing;
     if (drawing->entity_count == client->config.max_entities) {
         return NULL;
     }
-    struct arbiter_entity *out = &drawing->entities[drawing->entity_count++];
-    memset(out, 0, sizeof *out);
-    return out;
+    return &drawing->entities[drawing->entity_count++];
 }
 
 static void draw_own(struct arbiter_client *client)
@@ -247,9 +259,10 @@ static void draw_own(struct arbiter_client *client)
     struct arb_predict_shown shown;
     arb_client_own_shown(client, &shown);
     struct arb_vec2 offset = arb_client_offset(client, client->now_ns);
-    put_state(out, kind, state, arb_vec2_add(shown.position, offset), shown.velocity,
-              shown.heading);
-    out->drawn = ARBITER_PREDICTED;
+    struct arb_drawn drawn = {.heading = shown.heading,
+                              .position = arb_vec2_add(shown.position, offset),
+                              .velocity = shown.velocity};
+    put_state(client, out, state, &drawn, ARBITER_PREDICTED);
     out->is_own = true;
     if (state->body_count > 0) {
         put_own_body(client, out, kind, &newest->frame, state, offset);
@@ -291,25 +304,25 @@ static void draw_other(struct arbiter_client *client, const struct arb_held_plac
     struct arb_drawn_rule rule = {welcome->snapshot_interval_ticks, welcome->tick_rate};
     struct arb_drawn_pair pair = {from.state, two ? to.state : NULL, states.from_tick,
                                   states.to_tick, place->at};
-    float part = arb_drawn_part(kind, &pair);
-    out->drawn = (uint8_t)arb_drawn_how(kind, &pair, &rule);
-    struct arb_vec2 at = arb_drawn_position(kind, &pair, &rule);
+    struct arb_drawn drawn;
+    arb_drawn_all(kind, &pair, &rule, &drawn);
     if (kind->has_path) {
-        at = arb_vec2_add(at, arb_client_projectile_offset(client, from.state->key));
+        struct arb_vec2 offset = arb_client_projectile_offset(client, from.state->key);
+        drawn.position = arb_vec2_add(drawn.position, offset);
     }
-    put_state(out, kind, from.state, at, arb_drawn_velocity(kind, &pair, &rule),
-              arb_drawn_heading(kind, &pair));
-    put_body(client, out, kind, &from, part > 0.0F ? &to : NULL, part);
+    put_state(client, out, from.state, &drawn, (enum arbiter_drawn)drawn.how);
+    if (kind->has_body) {
+        put_body(client, out, kind, &from, drawn.part > 0.0F ? &to : NULL, drawn.part);
+    }
 }
 
-void arb_client_draw_shadow(struct arbiter_client *client, const struct arb_kind *kind,
-                            const struct arb_published *state, struct arb_vec2 at,
-                            struct arb_vec2 speed)
+void arb_client_draw_shadow(struct arbiter_client *client, const struct arb_published *state,
+                            struct arb_vec2 at, struct arb_vec2 speed)
 {
     struct arbiter_entity *out = next_entity(client);
     if (out != NULL) {
-        put_state(out, kind, state, at, speed, 0.0F);
-        out->drawn = ARBITER_PREDICTED;
+        struct arb_drawn drawn = {.position = at, .velocity = speed};
+        put_state(client, out, state, &drawn, ARBITER_PREDICTED);
     }
 }
 

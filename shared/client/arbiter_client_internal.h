@@ -45,6 +45,8 @@ struct arb_client_match {
     const struct arb_schema *schema;
     const struct arb_fields *own_fields;
     struct arb_geometry *geometry;
+    /* Units of the schema's fields side by side; 0 of those that a kind has not. */
+    float units[ARB_KINDS_MAX][ARB_KIND_FIELDS_MAX];
 };
 
 struct arb_client_clocks {
@@ -246,9 +248,8 @@ void arb_client_spectate(struct arbiter_client *client, uint64_t now_ns);
 struct arb_input arb_client_input_now(const struct arbiter_client *client);
 
 /* An entity of this player that the server has not told of, behind those drawn so far. */
-void arb_client_draw_shadow(struct arbiter_client *client, const struct arb_kind *kind,
-                            const struct arb_published *state, struct arb_vec2 at,
-                            struct arb_vec2 speed);
+void arb_client_draw_shadow(struct arbiter_client *client, const struct arb_published *state,
+                            struct arb_vec2 at, struct arb_vec2 speed);
 
 /* What the own player looks like now, without the offset. */
 void arb_client_own_shown(const struct arbiter_client *client, struct arb_predict_shown *shown);

@@ -16,17 +16,20 @@ float arb_published_value(const struct arb_kind *kind, const struct arb_publishe
 }
 
 /* arb_published_value of what is no angle. */
-static float length_of(const struct arb_kind *kind, const struct arb_published *state, int index)
+static inline float length_of(const struct arb_kind *kind, const struct arb_published *state,
+                              int index)
 {
     return index < 0 ? 0.0F : arb_dequantise(state->q[index], kind->fields[index].unit);
 }
 
-static struct arb_vec2 position_of(const struct arb_kind *kind, const struct arb_published *state)
+static inline struct arb_vec2 position_of(const struct arb_kind *kind,
+                                          const struct arb_published *state)
 {
     return (struct arb_vec2){length_of(kind, state, kind->x), length_of(kind, state, kind->y)};
 }
 
-static struct arb_vec2 velocity_of(const struct arb_kind *kind, const struct arb_published *state)
+static inline struct arb_vec2 velocity_of(const struct arb_kind *kind,
+                                          const struct arb_published *state)
 {
     return (struct arb_vec2){length_of(kind, state, kind->vx), length_of(kind, state, kind->vy)};
 }
@@ -74,14 +77,17 @@ static bool blends(const struct arb_kind *kind, const struct arb_drawn_pair *pai
     return pair->to != NULL && pair->to->kind == pair->from->kind && !jumped(kind, pair);
 }
 
-float arb_drawn_part(const struct arb_kind *kind, const struct arb_drawn_pair *pair)
+/* Of two that blend. */
+static float part_of(const struct arb_drawn_pair *pair)
 {
-    if (!blends(kind, pair)) {
-        return 0.0F;
-    }
     arb_fine start = (arb_fine)pair->from_tick * ARB_FINE_TICK;
     arb_fine span = (arb_fine)(pair->to_tick - pair->from_tick) * ARB_FINE_TICK;
     return (float)(pair->at - start) / (float)span;
+}
+
+float arb_drawn_part(const struct arb_kind *kind, const struct arb_drawn_pair *pair)
+{
+    return blends(kind, pair) ? part_of(pair) : 0.0F;
 }
 
 /* Ticks past the one state there is. */
@@ -147,4 +153,29 @@ struct arb_vec2 arb_drawn_velocity(const struct arb_kind *kind, const struct arb
     }
     bool frozen = arb_drawn_how(kind, pair, rule) == ARB_DRAWN_FROZEN;
     return frozen ? (struct arb_vec2){0.0F, 0.0F} : velocity_of(kind, pair->from);
+}
+
+/* The usual case is worked out in one go; whatever stands alone or flies, one by one. */
+void arb_drawn_all(const struct arb_kind *kind, const struct arb_drawn_pair *pair,
+                   const struct arb_drawn_rule *rule, struct arb_drawn *out)
+{
+    if (kind->has_path || !blends(kind, pair)) {
+        out->how = arb_drawn_how(kind, pair, rule);
+        out->part = arb_drawn_part(kind, pair);
+        out->heading = arb_drawn_heading(kind, pair);
+        out->position = arb_drawn_position(kind, pair, rule);
+        out->velocity = arb_drawn_velocity(kind, pair, rule);
+        return;
+    }
+    const struct arb_published *from = pair->from, *to = pair->to;
+    float part = part_of(pair);
+    out->how = ARB_DRAWN_BETWEEN;
+    out->part = part;
+    out->position = arb_move_lerp(position_of(kind, from), position_of(kind, to), part);
+    out->velocity = arb_move_lerp(velocity_of(kind, from), velocity_of(kind, to), part);
+    out->heading = arb_published_value(kind, from, kind->heading);
+    if (kind->heading >= 0 && from->q[kind->heading] != to->q[kind->heading]) {
+        out->heading =
+            arb_move_lerp_angle(out->heading, arb_published_value(kind, to, kind->heading), part);
+    }
 }

@@ -57,4 +57,16 @@ struct arb_vec2 arb_drawn_velocity(const struct arb_kind *kind, const struct arb
 enum arb_drawn_how arb_drawn_how(const struct arb_kind *kind, const struct arb_drawn_pair *pair,
                                  const struct arb_drawn_rule *rule);
 
+/* All of the above. */
+struct arb_drawn {
+    enum arb_drawn_how how;
+    float part, heading;
+    struct arb_vec2 position, velocity;
+};
+
+/* The same bits as the functions above give one by one, for who wants them all, once a frame for
+ * everything in view. */
+void arb_drawn_all(const struct arb_kind *kind, const struct arb_drawn_pair *pair,
+                   const struct arb_drawn_rule *rule, struct arb_drawn *out);
+
 #endif

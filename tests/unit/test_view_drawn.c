@@ -1,10 +1,12 @@
 /* From states to places: worked cases of spec/lag-compensation.md and spec/client.md. */
 #include "shared/base/arb_math.h"
+#include "shared/base/arb_rng.h"
 #include "shared/view/arb_drawn.h"
 
 #include <criterion/criterion.h>
 
 #include <math.h>
+#include <string.h>
 
 #define KIND (&arb_schema_arena.kinds[ARB_ARENA_CHARACTER])
 static const struct arb_drawn_rule rule = {.interval_ticks = 2, .tick_rate = 60};
@@ -113,4 +115,58 @@ Test(view_drawn, whoever_stands_is_drawn_where_it_stands)
     struct arb_drawn_pair one = between(&a, 100, NULL, 100, 117.3);
     cr_expect_eq(arb_drawn_position(KIND, &two, &rule).x, 3.25F);
     cr_expect_eq(arb_drawn_position(KIND, &one, &rule).x, 3.25F);
+}
+
+static void randomise(struct arb_rng *rng, const struct arb_schema *schema, uint8_t kind,
+                      struct arb_published *out)
+{
+    *out = (struct arb_published){.key = {1, 1}, .kind = kind};
+    for (int i = 0; i < schema->kinds[kind].field_count; i++) {
+        const struct arb_kind_field *field = &schema->kinds[kind].fields[i];
+        int32_t below = (int32_t)arb_rng_below(rng, 1U << field->bits);
+        out->q[i] = field->is_signed ? below - (1 << (field->bits - 1)) : below;
+    }
+}
+
+/* What is drawn of one at a time and of all at once must be the same to the bit: the server's
+ * rewind uses the one, the client's view the other. */
+static void compare_with_all(const struct arb_kind *kind, const struct arb_drawn_pair *pair)
+{
+    struct arb_drawn all;
+    arb_drawn_all(kind, pair, &rule, &all);
+    struct arb_vec2 position = arb_drawn_position(kind, pair, &rule);
+    struct arb_vec2 velocity = arb_drawn_velocity(kind, pair, &rule);
+    float heading = arb_drawn_heading(kind, pair), part = arb_drawn_part(kind, pair);
+    cr_assert_eq(all.how, arb_drawn_how(kind, pair, &rule), "%s", kind->name);
+    cr_assert(memcmp(&all.position, &position, sizeof position) == 0, "%s", kind->name);
+    cr_assert(memcmp(&all.velocity, &velocity, sizeof velocity) == 0, "%s", kind->name);
+    cr_assert(memcmp(&all.heading, &heading, sizeof heading) == 0, "%s", kind->name);
+    cr_assert(memcmp(&all.part, &part, sizeof part) == 0, "%s", kind->name);
+}
+
+Test(view_drawn, all_at_once_gives_the_bits_of_one_by_one)
+{
+    const struct arb_schema *const schemas[] = {&arb_schema_arena, &arb_schema_serpent};
+    struct arb_rng rng;
+    arb_rng_seed(&rng, 7, 0);
+    for (uint32_t i = 0; i < 20000; i++) {
+        const struct arb_schema *schema = schemas[i % 2];
+        uint8_t index = (uint8_t)arb_rng_below(&rng, schema->kind_count);
+        const struct arb_kind *kind = &schema->kinds[index];
+        struct arb_published a, b;
+        randomise(&rng, schema, index, &a);
+        randomise(&rng, schema, index, &b);
+        if (kind->jump >= 0 && i % 3 != 0) {
+            b.q[kind->jump] = a.q[kind->jump];
+        }
+        if (kind->heading >= 0 && i % 7 == 0) {
+            b.q[kind->heading] = a.q[kind->heading];
+        }
+        bool alone = i % 5 == 0;
+        arb_tick to = 1000 + 1 + arb_rng_below(&rng, 8);
+        struct arb_drawn_pair pair =
+            between(&a, 1000, alone ? NULL : &b, alone ? 1000 : to, 1000.0);
+        pair.at += (arb_fine)arb_rng_below(&rng, (uint32_t)(to - 1000) * ARB_FINE_TICK);
+        compare_with_all(kind, &pair);
+    }
 }
