@@ -54,9 +54,6 @@ void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous,
 {
     uint32_t place = delay->count % ARB_PACE_WINDOW;
     uint32_t block = delay->count / ARB_LOSS_BLOCK % ARB_LOSS_BLOCKS;
-    /* Whoever has just come has seen nothing yet. A view that is drawn later than it need be for
-     * some seconds shows less than one that stands still with the first loss. */
-    if (delay->count == 0) delay->lost[ARB_LOSS_DOUBTED] = 1;
     if (delay->count % ARB_LOSS_BLOCK == 0) delay->lost[block] = 0;
     /* An outage is no rate of loss: no delay would have bridged it. */
     delay->lost[block] =
@@ -68,9 +65,24 @@ void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous,
     delay->spread = spread_of(delay);
 }
 
+/* How much later than the youngest they are in the mean: half of an even jitter. */
+static arb_fine lateness(const struct arb_delay *delay)
+{
+    return delay->spread.mean - delay->spread.youngest;
+}
+
+/* Who has just come has seen no loss yet. Where arrivals vary, something queues, and what queues
+ * gets lost: a view that is drawn later than it need be for some seconds shows less than one that
+ * stands still with the first loss. */
+static bool is_doubted(const struct arb_delay *delay)
+{
+    return delay->count <= ARB_LOSS_BLOCK * ARB_LOSS_DOUBTED &&
+           lateness(delay) > ARB_FINE_TICK / ARB_LOSS_EVEN;
+}
+
 uint32_t arb_delay_run(const struct arb_delay *delay)
 {
-    uint32_t lost = 0;
+    uint32_t lost = is_doubted(delay);
     for (uint32_t i = 0; i < ARB_LOSS_BLOCKS; i++) {
         lost += delay->lost[i];
     }
@@ -81,8 +93,8 @@ struct arb_delay_state arb_delay_now(struct arb_delay *delay, uint64_t now_ns,
                                      uint32_t interval_ticks, arb_fine low, arb_fine high)
 {
     if (delay->count == 0) {
-        arb_fine two = 2 * (arb_fine)interval_ticks * ARB_FINE_TICK;
-        return (struct arb_delay_state){0, clamp(two, low, high), 0};
+        arb_fine first = (arb_fine)interval_ticks * ARB_FINE_TICK + ARB_FINE_TICK * 7 / 16;
+        return (struct arb_delay_state){0, clamp(first, low, high), 0};
     }
     struct arb_delay_spread spread = delay->spread;
     arb_fine wanted = spread.need - spread.youngest;
@@ -90,8 +102,7 @@ struct arb_delay_state arb_delay_now(struct arb_delay *delay, uint64_t now_ns,
     if (run > 0) {
         /* Twice the mean lateness: all of an even jitter, and not the rare peak, which seldom meets
          * a loss. */
-        arb_fine lateness = 2 * (spread.mean - spread.youngest);
-        arb_fine bridge = (arb_fine)(run + 1) * delay->step + lateness;
+        arb_fine bridge = (arb_fine)(run + 1) * delay->step + 2 * lateness(delay);
         wanted = bridge > wanted ? bridge : wanted;
     }
     sink(&delay->held, &delay->held_ns, now_ns, wanted, 50);

@@ -13,10 +13,11 @@ enum { ARB_PACE_WINDOW = 64 };
 /* ---- behind: the view ---- */
 
 enum {
-    ARB_LOSS_BLOCK = 64,    /* snapshots that came */
-    ARB_LOSS_BLOCKS = 16,   /* losses are remembered for 1,024 of them */
-    ARB_LOSS_DOUBTED = 4,   /* blocks at the start for which a line is taken to lose some */
-    ARB_LOSS_RUN = 2,       /* lost in a row that the delay bridges at most */
+    ARB_LOSS_BLOCK = 64,  /* snapshots that came */
+    ARB_LOSS_BLOCKS = 16, /* losses are remembered for 1,024 of them */
+    ARB_LOSS_DOUBTED = 4, /* blocks at the start for which an uneven line is taken to lose some */
+    ARB_LOSS_EVEN = 32, /* even: arrivals are late by less than this part of a tick, in the mean */
+    ARB_LOSS_RUN = 2,   /* lost in a row that the delay bridges at most */
     ARB_LOSS_FREQUENT = 20, /* of those remembered, 2 %: two in a row will come as well */
 };
 
@@ -44,7 +45,8 @@ struct arb_delay {
 void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous, arb_tick tick,
                    uint32_t lost);
 
-/* How many lost in a row the delay is to bridge: 0 on a line that has lost none for long. */
+/* How many lost in a row the delay is to bridge: 0 on a line that has lost none for long, or that
+ * is even and has lost none yet. */
 uint32_t arb_delay_run(const struct arb_delay *delay);
 
 struct arb_delay_state {
@@ -53,8 +55,9 @@ struct arb_delay_state {
     arb_fine jitter;        /* largest age - smallest age */
 };
 
-/* Without a measurement: two intervals, within the limits. The interpolation rises at once and
- * sinks by half of what is too much in a second. */
+/* Without a measurement: an interval and 7/16 tick, within the limits; that much is within what is
+ * promised of an even line, and little enough to be short of for long. The interpolation rises at
+ * once and sinks by half of what is too much in a second. */
 struct arb_delay_state arb_delay_now(struct arb_delay *delay, uint64_t now_ns,
                                      uint32_t interval_ticks, arb_fine low, arb_fine high);
 

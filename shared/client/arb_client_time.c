@@ -73,6 +73,12 @@ const struct arb_time_sample *arb_time_sync_best(const struct arb_time_sync *syn
     return best;
 }
 
+arb_fine arb_time_sync_one_way(const struct arb_time_sync *sync)
+{
+    const struct arb_time_sample *best = arb_time_sync_best(sync);
+    return best == NULL ? 0 : one_way(best->rtt_ns, sync->rate);
+}
+
 bool arb_time_sync_estimate(const struct arb_time_sync *sync, uint64_t now_ns, arb_fine *out)
 {
     const struct arb_time_sample *best = arb_time_sync_best(sync);

@@ -41,6 +41,9 @@ void arb_time_sync_add(struct arb_time_sync *sync, arb_fine answered, uint64_t w
 /* The sample with the smallest round trip, the newer on a tie; NULL when there is none. */
 const struct arb_time_sample *arb_time_sync_best(const struct arb_time_sync *sync);
 
+/* Half of its round trip in whole ticks, rounded up, as the estimate has it; 0 without a sample. */
+arb_fine arb_time_sync_one_way(const struct arb_time_sync *sync);
+
 /* Server's time at now_ns (which may lie before the sample); false without a sample. */
 bool arb_time_sync_estimate(const struct arb_time_sync *sync, uint64_t now_ns, arb_fine *out);
 

@@ -471,9 +471,10 @@ void arb_client_clocks_advance(struct arbiter_client *client, uint64_t now_ns)
                       arb_fine_from_ms(client->config.interpolation_min_ms, rate),
                       arb_fine_from_ms(client->config.interpolation_max_ms, rate));
     if (clocks->delay.count == 0) {
-        /* No snapshot was measured yet: they will be half a round trip old. A view that began
-         * younger would stand still until it has fallen back. */
-        clocks->delay_now.age = arb_client_half_round_trip(client);
+        /* No snapshot was measured yet: by the server's time as it is estimated they will be as old
+         * as the way is taken to be long. A view that began younger would stand still until it has
+         * fallen back. */
+        clocks->delay_now.age = arb_time_sync_one_way(&clocks->sync);
     }
     arb_fine behind = clocks->delay_now.age + clocks->delay_now.interpolation;
     arb_slew_advance(&clocks->view, now_ns, rate, clocks->server.at - behind,

@@ -388,7 +388,7 @@ Test(client_line, snapshots_that_are_late_are_the_networks_jitter)
     play(0.08);
     arb_simnet_set_links(scene.carrier, line, line);
     play(1.2);
-    one_stutter(ARBITER_STUTTER_JITTER, 20, 220, from_ns);
+    one_stutter(ARBITER_STUTTER_JITTER, 20, 260, from_ns);
     finish();
 }
 

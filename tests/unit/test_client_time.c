@@ -159,8 +159,15 @@ Test(client_time, one_way_time_that_rises_and_falls_turns_the_playback_once)
 
 static const uint64_t PACE_START = 10 * S;
 
+/* As if it had sunk for years. */
+static arb_fine settled(struct arb_delay *delay)
+{
+    delay->held_ns = 0;
+    return arb_delay_now(delay, PACE_START, 2, 0, 60 * TICK).interpolation - TICK / 4;
+}
+
 /* On a line with the given loss of every n-th (0: none) snapshot; two ticks from one to the next,
- * six under way. Returns the delay after them, as it would be after years of sinking. */
+ * six under way. Returns the delay after them. */
 static arb_fine settle(struct arb_delay *delay, uint32_t snapshots, uint32_t lost_every,
                        uint32_t run)
 {
@@ -172,15 +179,14 @@ static arb_fine settle(struct arb_delay *delay, uint32_t snapshots, uint32_t los
         arb_delay_add(delay, ((arb_fine)tick + 6) * TICK, previous, tick, lost);
         previous = tick;
     }
-    delay->held_ns = 0;
-    return arb_delay_now(delay, PACE_START, 2, 0, 60 * TICK).interpolation - TICK / 4;
+    return settled(delay);
 }
 
 Test(client_pace, delay_covers_the_interval_and_what_arrived_late)
 {
     struct arb_delay delay = {0};
     struct arb_delay_state state = arb_delay_now(&delay, PACE_START, 2, 0, 60 * TICK);
-    cr_assert_eq(state.interpolation, 4 * TICK, "before any measurement: two intervals");
+    cr_assert_eq(state.interpolation, 2 * TICK + TICK * 7 / 16, "before any measurement");
     settle(&delay, 2 * ARB_LOSS_BLOCK * ARB_LOSS_DOUBTED, 0, 0);
     arb_delay_add(&delay, 1000 * TICK + 6 * TICK + 2 * TICK, 998, 1000, 0);
     state = arb_delay_now(&delay, PACE_START, 2, 0, 60 * TICK);
@@ -193,13 +199,27 @@ Test(client_pace, delay_covers_the_interval_and_what_arrived_late)
     cr_assert_eq(state.interpolation, 5 * TICK, "equal limits fix it");
 }
 
-Test(client_pace, line_is_doubted_until_it_has_shown_that_it_loses_nothing)
+Test(client_pace, uneven_line_is_doubted_until_it_has_shown_that_it_loses_nothing)
 {
-    struct arb_delay delay = {0};
-    uint32_t doubted = ARB_LOSS_BLOCK * ARB_LOSS_DOUBTED;
-    cr_assert_eq(settle(&delay, doubted, 0, 0), 4 * TICK, "one lost would be bridged");
-    cr_assert_eq(settle(&delay, 1, 0, 0), 2 * TICK, "one interval, nothing for a loss");
-    cr_assert_eq(settle(&delay, 5000, 0, 0), 2 * TICK, "and so it stays");
+    static const struct {
+        arb_fine late; /* of every second one */
+        bool doubted;
+    } rows[] = {{0, false}, {TICK / 16 - 2, false}, {TICK / 16 + 2, true}, {TICK, true}};
+    const uint32_t doubted = ARB_LOSS_BLOCK * ARB_LOSS_DOUBTED;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct arb_delay delay = {0};
+        arb_fine clean = 2 * TICK + rows[i].late; /* an interval and what comes late */
+        for (uint32_t k = 1; k <= doubted + 1; k++) {
+            arb_tick tick = 100 + 2 * k;
+            arb_fine late = k % 2 == 0 ? rows[i].late : 0;
+            arb_delay_add(&delay, ((arb_fine)tick + 6) * TICK + late, tick - 2, tick, 0);
+            if (k == 10 || k == doubted) {
+                cr_expect_eq(settled(&delay), rows[i].doubted ? clean + 2 * TICK : clean,
+                             "row %zu after %u: one lost would be bridged, or not", i, k);
+            }
+        }
+        cr_expect_eq(settled(&delay), clean, "row %zu: nothing for a loss", i);
+    }
 }
 
 Test(client_pace, a_loss_is_bridged_long_after_it_and_frequent_ones_two_in_a_row)
