@@ -197,7 +197,7 @@ int main(int argc, char **argv)
                                   .set_count = 2,
                                   .clients = argc > 2 ? (uint32_t)atoi(argv[2]) : 10,
                                   .seed = argc > 4 ? strtoull(argv[4], NULL, 10) : 1,
-                                  .policy = argc > 5 ? argv[5] : "aim",
+                                  .policies = {argc > 5 ? argv[5] : "aim"},
                                   .frames_per_s = 60,
                                   .up = {.delay_us = 20000, .jitter_us = 3000},
                                   .down = {.delay_us = 20000, .jitter_us = 3000},

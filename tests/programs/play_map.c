@@ -100,7 +100,7 @@ int main(int argc, char **argv)
                                              .seed = seed,
                                              .up = link,
                                              .down = link,
-                                             .policy = "aim",
+                                             .policies = {"aim"},
                                              .after_tick = after_tick,
                                              .user = &watch});
     struct arb_move_params move;

@@ -73,7 +73,7 @@ static void check_clocks(uint32_t delay_us, uint32_t frames_per_s)
         .seed = 51,
         .up = {.delay_us = delay_us},
         .down = {.delay_us = delay_us},
-        .policy = "wander",
+        .policies = {"wander"},
         .frames_per_s = frames_per_s,
         .after_tick = compare_clocks,
         .user = &check,
@@ -117,7 +117,7 @@ static void play(const char *file, uint32_t delay_us, uint32_t frames_per_s)
         .seed = 52 + frames_per_s,
         .up = {.delay_us = delay_us},
         .down = {.delay_us = delay_us},
-        .policy = "aim",
+        .policies = {"aim"},
         .frames_per_s = frames_per_s,
     };
     struct sim *run = virtual_create(&options);
@@ -190,7 +190,7 @@ static void play_from(const char *file, uint64_t first_tick, bool clean, struct 
         .seed = 53,
         .up = link,
         .down = link,
-        .policy = "aim",
+        .policies = {"aim"},
         .after_tick = note_places,
         .user = track,
     };

@@ -26,7 +26,7 @@ static struct sim *start(const char *interval, const struct profile *profile, st
                                                 .profile = profile,
                                                 .up = link,
                                                 .down = link,
-                                                .policy = "aim"});
+                                                .policies = {"aim"}});
 }
 
 /* The age of what is drawn, less the way, in ms: by the server's own clock, not by the client's

@@ -34,7 +34,7 @@ static struct sim *server(uint64_t seed)
                                                 .seed = seed,
                                                 .up = line,
                                                 .down = line,
-                                                .policy = "wander"});
+                                                .policies = {"wander"}});
 }
 
 static uint64_t now_ns(void)

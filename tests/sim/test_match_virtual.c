@@ -82,7 +82,7 @@ static struct sim *start(const char *file, const char *const *sets, size_t set_c
         .seed = seed,
         .up = link,
         .down = link,
-        .policy = policy,
+        .policies = {policy},
         .after_tick = after_tick,
         .user = strcmp(file, ARENA) == 0 ? &slides_yes : &slides_no,
     };

@@ -260,7 +260,7 @@ static void play(struct arb_link link, uint64_t seed, uint64_t ticks, bool check
         .seed = seed,
         .up = link,
         .down = link,
-        .policy = "aim",
+        .policies = {"aim"},
         .check = check,
         .after_tick = after_tick,
     });

@@ -38,7 +38,7 @@ static void play(enum sim_cheat cheat, uint64_t seed, struct score *score)
                                                        .clients = 4,
                                                        .seed = seed,
                                                        .profile = profile,
-                                                       .policy = "wander",
+                                                       .policies = {"wander"},
                                                        .frame_jitter_us = 1500,
                                                        .cheat = cheat,
                                                        .check = true,

@@ -58,7 +58,7 @@ static struct sim_rewind_figures play(struct run *run)
                                                        .profile = profile,
                                                        .up = {.delay_us = 50000},
                                                        .down = {.delay_us = 50000},
-                                                       .policy = "aim",
+                                                       .policies = {"aim"},
                                                        .frames_per_s = run->frames_per_s,
                                                        .frame_jitter_us = 1500,
                                                        .fixed_interpolation = run->extrapolates,

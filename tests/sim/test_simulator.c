@@ -23,7 +23,7 @@ static struct sim_command command_for(const char *config, uint64_t seed)
                                 .ticks = 900,
                                 .faults = (1U << SIM_FAULTS) - 1,
                                 .frames_per_s = 60,
-                                .policy = "aim"};
+                                .policies = {"aim"}};
 }
 
 /* ---- going back ---- */
@@ -267,7 +267,7 @@ static struct sim *start(struct plant *plant, void (*hook)(void *user, struct ma
                                                        .seed = 9,
                                                        .up = {.delay_us = 15000},
                                                        .down = {.delay_us = 15000},
-                                                       .policy = "aim",
+                                                       .policies = {"aim"},
                                                        .check = true,
                                                        .synctest_ticks = goes_back ? 4 : 0,
                                                        .after_tick = hook,
@@ -408,7 +408,7 @@ Test(simulator, each_fault_happens_and_is_survived)
 
 static bool parse(struct sim_command *command, int count, char **words)
 {
-    char *argv[16] = {"arbiter-sim"};
+    char *argv[20] = {"arbiter-sim"};
     for (int i = 0; i < count; i++) {
         argv[i + 1] = words[i];
     }
@@ -419,9 +419,10 @@ Test(simulator, the_printed_line_repeats_the_command)
 {
     char *words[] = {
         "--config", "a b.json",    "--clients", "3",   "--seed", "18446744073709551615",
-        "--faults", "stall,storm", "--fps",     "144", "--set",  "match.rounds=2"};
+        "--faults", "stall,storm", "--fps",     "144", "--set",  "match.rounds=2",
+        "--policy", "wander",      "--policy",  "aim"};
     struct sim_command command;
-    cr_assert(parse(&command, 12, words));
+    cr_assert(parse(&command, 16, words));
     cr_assert_eq(command.faults, 1U << SIM_FAULT_STALL | 1U << SIM_FAULT_STORM);
     char *text = NULL;
     size_t size = 0;
@@ -430,8 +431,30 @@ Test(simulator, the_printed_line_repeats_the_command)
     fclose(out);
     cr_assert_str_eq(text, "arbiter-sim --config 'a b.json' --set match.rounds=2 --clients 3 "
                            "--profile average --seed 18446744073709551615 --ticks 3600 "
-                           "--faults stall,storm --fps 144");
+                           "--faults stall,storm --fps 144 --policy wander --policy aim");
     free(text);
+}
+
+Test(simulator, clients_take_the_policies_in_turns)
+{
+    struct config_error error;
+    struct sim *sim = sim_create(
+        &(struct sim_options){
+            .config_file = ARENA, .clients = 4, .seed = 3, .policies = {"idle", "wander"}},
+        &error);
+    cr_assert_not_null(sim, "%s", error.text);
+    sim_run_ticks(sim, 600);
+    const struct world *world = match_world(sim_match(sim));
+    uint32_t moved = 0;
+    for (uint32_t slot = 0; slot < 4; slot++) {
+        const struct world_player *player = &world->players[slot];
+        bool idle = strcmp(player->name, "bot01") == 0 || strcmp(player->name, "bot03") == 0;
+        bool still = player->last.move_x == 0 && player->last.move_y == 0;
+        cr_assert(still || !idle, "%s", player->name);
+        moved += !still;
+    }
+    cr_assert_eq(moved, 2);
+    sim_destroy(sim);
 }
 
 Test(simulator, what_it_does_not_understand_it_refuses)
@@ -452,7 +475,7 @@ Test(simulator, what_it_does_not_understand_it_refuses)
     command = command_for("nowhere.json", 1);
     cr_assert_eq(sim_command_run(&command, NULL, true).status, SIM_EXIT_CONFIG);
     command = command_for(ARENA, 1);
-    command.policy = "fly";
+    command.policies[0] = "fly";
     cr_assert_eq(sim_command_run(&command, NULL, true).status, SIM_EXIT_ARGUMENTS);
 }
 

@@ -26,7 +26,7 @@ static struct sim *start(const char *file, const char *const *sets, size_t set_c
                                                 .seed = seed,
                                                 .up = link,
                                                 .down = link,
-                                                .policy = "aim",
+                                                .policies = {"aim"},
                                                 .faults = faults,
                                                 .check = true,
                                                 .own_clocks = true});

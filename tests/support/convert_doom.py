@@ -7,7 +7,7 @@ usage: convert_doom.py WAD LEVEL OUT.tmj
 import struct
 import sys
 
-from convert_lib import TiledMap
+from convert_lib import TiledMap, doom_lumps
 
 UNITS_PER_METRE = 16
 MARGIN = 32          # units around the level
@@ -19,12 +19,9 @@ NO_SIDE = 0xFFFF
 
 def lumps_of_level(wad, level):
     """The lumps that follow the level's marker, by name."""
-    count, directory = struct.unpack_from("<ii", wad, 4)
-    entries = [struct.unpack_from("<ii8s", wad, directory + 16 * i) for i in range(count)]
-    names = [entry[2].rstrip(b"\0").decode("ascii", "replace") for entry in entries]
-    start = names.index(level)
-    return {names[i]: wad[entries[i][0]:entries[i][0] + entries[i][1]]
-            for i in range(start + 1, min(start + 11, count))}
+    lumps = doom_lumps(wad)
+    start = [name for name, _ in lumps].index(level)
+    return dict(lumps[start + 1:start + 11])
 
 
 def convert(wad_path, level, out_path):

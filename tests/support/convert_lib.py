@@ -1,7 +1,15 @@
-"""What the map converters share: a Tiled map as a dictionary, written as .tmj."""
+"""What the converters share: a Tiled map as a dictionary, written as .tmj; the lumps of a Doom WAD."""
 import json
+import struct
 
 PIXELS_PER_TILE = 16
+
+
+def doom_lumps(wad):
+    """All lumps in their order: (name, bytes)."""
+    count, directory = struct.unpack_from("<ii", wad, 4)
+    entries = [struct.unpack_from("<ii8s", wad, directory + 16 * i) for i in range(count)]
+    return [(name.rstrip(b"\0").decode("ascii", "replace"), wad[at:at + size]) for at, size, name in entries]
 
 
 class TiledMap:

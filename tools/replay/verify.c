@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "tools/replay/replay.h"
 
+#include "shared/base/arb_hash.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,7 @@ static enum arb_result open_or_tell(struct replay *replay, const char *path)
 struct tally {
     uint64_t ticks, keyframes, gaps, missing;
     uint64_t commands, inputs, late, shots;
+    uint64_t states; /* over the whole checksum of every state that was reached */
     bool ended;
     struct match_result *result;
 };
@@ -91,10 +94,10 @@ static void print_verified(const struct replay *replay, const struct tally *tall
     double play_s = (double)tally->ticks / (double)replay->head->tick_rate;
     fprintf(out,
             "%s: verified: %" PRIu64 " ticks up to %" PRIu64 ", %" PRIu64 " keyframes, %" PRIu64
-            " gaps, %s; %.1f s of play in %.3f s, %.0f times real time\n",
+            " gaps, %s; states %016" PRIx64 "; %.1f s of play in %.3f s, %.0f times real time\n",
             replay->path, tally->ticks, journal_good_tick(replay->reader), tally->keyframes,
-            tally->gaps, tally->ended ? "with its result" : "without a result", play_s, took_s,
-            took_s > 0 ? play_s / took_s : 0.0);
+            tally->gaps, tally->ended ? "with its result" : "without a result", tally->states,
+            play_s, took_s, took_s > 0 ? play_s / took_s : 0.0);
 }
 
 enum arb_result replay_verify(const char *path, FILE *out)
@@ -108,6 +111,9 @@ enum arb_result replay_verify(const char *path, FILE *out)
     do {
         match_replay_next(replay.steps, &step);
         count(&tally, &step);
+        if (step.status == MATCH_REPLAY_TICK) {
+            tally.states = arb_hash_mix(tally.states, match_checksum(replay.match));
+        }
     } while (step.status < MATCH_REPLAY_DIVERGED);
     double took_s = now_s() - began_s;
     if (step.status == MATCH_REPLAY_DIVERGED) {

@@ -98,6 +98,8 @@ const char *sim_fault_text(enum sim_fault fault);
 const char *sim_invariant_name(enum sim_invariant invariant);
 const char *sim_invariant_text(enum sim_invariant invariant);
 
+enum { SIM_POLICIES_MAX = 32 };
+
 struct sim_options {
     const char *config_file; /* configuration, NULL: defaults only */
     const char *const *sets; /* "path=value" texts */
@@ -107,9 +109,11 @@ struct sim_options {
     uint64_t seed;
     const struct profile *profile; /* the clients' links; NULL: `up` and `down` */
     struct arb_link up, down;      /* of every client, each direction */
-    const char *policy;            /* of the bots: "aim", "wander", "idle", "replay:FILE" */
-    uint32_t frames_per_s;         /* of the clients; 0: 60 */
-    uint32_t frame_jitter_us;      /* a frame is late by up to so much */
+    /* Of the bots: "aim", "wander", "idle", "replay:FILE"; NULL behind the last. Client i takes the
+     * one of i mod their number. */
+    const char *policies[SIM_POLICIES_MAX + 1];
+    uint32_t frames_per_s;    /* of the clients; 0: 60 */
+    uint32_t frame_jitter_us; /* a frame is late by up to so much */
     bool fixed_interpolation;
     uint32_t interpolation_ms; /* when fixed */
     uint32_t faults;           /* bit per enum sim_fault */

@@ -13,7 +13,7 @@ const char sim_usage[] =
     "usage: arbiter-sim [--config FILE] [--set PATH=VALUE]... [--clients N] [--spectators N]\n"
     "                   [--profile NAME|FILE] [--seed S] [--ticks T] [--faults LIST|all|none] "
     "[--fps N]\n"
-    "                   [--interp-delay-ms N] [--policy NAME] [--cheat NAME] [--report json]\n"
+    "                   [--interp-delay-ms N] [--policy NAME]... [--cheat NAME] [--report json]\n"
     "                   [--synctest N] [--journal FILE]\n"
     "                   [--shrink | --soak MINUTES]\n"
     "  --clients          10 unless given\n"
@@ -25,7 +25,8 @@ const char sim_usage[] =
     "                     storm reload\n"
     "  --fps              frames a second of the clients; 60 unless given\n"
     "  --interp-delay-ms  fixed; it adapts unless given\n"
-    "  --policy           of the clients: aim (unless given), wander, idle, replay:FILE\n"
+    "  --policy           of the clients: aim (unless given), wander, idle, replay:FILE;\n"
+    "                     repeated: client i takes the one of i mod their number\n"
     "  --cheat            client 0 lies about what it saw when it fires: random old recent\n"
     "                     alternating future stall lag held freeze ahead; honest fires alike and\n"
     "                     tells the truth\n"
@@ -104,6 +105,15 @@ static bool parse_cheat(const char *text, enum sim_cheat *out)
     return false;
 }
 
+static uint32_t count_policies(const struct sim_command *command)
+{
+    uint32_t count = 0;
+    while (command->policies[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
 static bool parse_value(struct sim_command *command, const char *name, const char *value)
 {
     if (strcmp(name, "--config") == 0) {
@@ -127,8 +137,8 @@ static bool parse_value(struct sim_command *command, const char *name, const cha
     } else if (strcmp(name, "--interp-delay-ms") == 0) {
         command->fixed_interpolation = true;
         return parse_u32(value, 0, 10000, &command->interpolation_ms);
-    } else if (strcmp(name, "--policy") == 0) {
-        command->policy = value;
+    } else if (strcmp(name, "--policy") == 0 && count_policies(command) < SIM_POLICIES_MAX) {
+        command->policies[count_policies(command)] = value;
     } else if (strcmp(name, "--cheat") == 0) {
         return parse_cheat(value, &command->cheat);
     } else if (strcmp(name, "--journal") == 0) {
@@ -147,12 +157,8 @@ static bool parse_value(struct sim_command *command, const char *name, const cha
 
 bool sim_command_parse(struct sim_command *command, int argc, char **argv)
 {
-    *command = (struct sim_command){.clients = 10,
-                                    .profile = "average",
-                                    .seed = 1,
-                                    .ticks = 3600,
-                                    .frames_per_s = 60,
-                                    .policy = "aim"};
+    *command = (struct sim_command){
+        .clients = 10, .profile = "average", .seed = 1, .ticks = 3600, .frames_per_s = 60};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--shrink") == 0) {
             command->shrink = true;
@@ -168,6 +174,7 @@ bool sim_command_parse(struct sim_command *command, int argc, char **argv)
         }
         i++;
     }
+    if (command->policies[0] == NULL) command->policies[0] = "aim";
     if (command->shrink && command->soak_minutes > 0) {
         fprintf(stderr, "arbiter-sim: --shrink and --soak are not for one run\n");
         return false;
@@ -229,9 +236,11 @@ void sim_command_print(const struct sim_command *command, FILE *out)
     if (command->fixed_interpolation) {
         fprintf(out, " --interp-delay-ms %u", command->interpolation_ms);
     }
-    if (strcmp(command->policy, "aim") != 0) {
+    uint32_t policies = count_policies(command);
+    if (policies == 1 && strcmp(command->policies[0], "aim") == 0) policies = 0;
+    for (uint32_t i = 0; i < policies; i++) {
         fputs(" --policy ", out);
-        print_word(out, command->policy);
+        print_word(out, command->policies[i]);
     }
     if (command->synctest_ticks > 0) {
         fprintf(out, " --synctest %u", command->synctest_ticks);
@@ -306,15 +315,17 @@ static void choose_match(struct choices *choices, const struct sim_command *comm
     }
 }
 
-static bool has_policy(const char *text)
+static bool has_policies(const struct sim_command *command)
 {
     char error[256];
-    struct bot_policy *policy = bot_policy_create(text, error, sizeof error);
-    if (policy == NULL) {
-        fprintf(stderr, "arbiter-sim: %s\n", error);
-        return false;
+    for (uint32_t i = 0; command->policies[i] != NULL; i++) {
+        struct bot_policy *policy = bot_policy_create(command->policies[i], error, sizeof error);
+        if (policy == NULL) {
+            fprintf(stderr, "arbiter-sim: %s\n", error);
+            return false;
+        }
+        bot_policy_destroy(policy);
     }
-    bot_policy_destroy(policy);
     return true;
 }
 
@@ -324,28 +335,27 @@ static struct sim *create(const struct sim_command *command, const struct profil
     struct choices choices = {.count = 0};
     struct config_error error;
     choose_match(&choices, command);
-    struct sim *sim = sim_create(
-        &(struct sim_options){
-            .config_file = command->config,
-            .sets = choices.sets,
-            .set_count = choices.count,
-            .clients = command->clients,
-            .spectators = command->spectators,
-            .seed = command->seed,
-            .profile = profile,
-            .policy = command->policy,
-            .cheat = command->cheat,
-            .frames_per_s = command->frames_per_s,
-            .frame_jitter_us = FRAME_JITTER_US,
-            .fixed_interpolation = command->fixed_interpolation,
-            .interpolation_ms = command->interpolation_ms,
-            .faults = command->faults,
-            .check = true,
-            .synctest_ticks = command->synctest_ticks,
-            .journal = command->journal_out != NULL,
-            .own_clocks = true,
-        },
-        &error);
+    struct sim_options options = {
+        .config_file = command->config,
+        .sets = choices.sets,
+        .set_count = choices.count,
+        .clients = command->clients,
+        .spectators = command->spectators,
+        .seed = command->seed,
+        .profile = profile,
+        .cheat = command->cheat,
+        .frames_per_s = command->frames_per_s,
+        .frame_jitter_us = FRAME_JITTER_US,
+        .fixed_interpolation = command->fixed_interpolation,
+        .interpolation_ms = command->interpolation_ms,
+        .faults = command->faults,
+        .check = true,
+        .synctest_ticks = command->synctest_ticks,
+        .journal = command->journal_out != NULL,
+        .own_clocks = true,
+    };
+    memcpy(options.policies, command->policies, sizeof options.policies);
+    struct sim *sim = sim_create(&options, &error);
     if (sim == NULL) fprintf(stderr, "arbiter-sim: %s\n", error.text);
     return sim;
 }
@@ -370,7 +380,7 @@ struct sim_outcome sim_command_run(const struct sim_command *command, FILE *repo
 {
     struct profile *profile = NULL;
     struct profile_error error;
-    if (!has_policy(command->policy)) return (struct sim_outcome){.status = SIM_EXIT_ARGUMENTS};
+    if (!has_policies(command)) return (struct sim_outcome){.status = SIM_EXIT_ARGUMENTS};
     if (profile_load(command->profile, command->seed, &profile, &error) != ARB_OK) {
         fprintf(stderr, "arbiter-sim: %s\n", error.text);
         return (struct sim_outcome){.status = SIM_EXIT_PROFILE};

@@ -30,7 +30,7 @@ struct sim_command {
     uint32_t frames_per_s;
     bool fixed_interpolation;
     uint32_t interpolation_ms;
-    const char *policy;
+    const char *policies[SIM_POLICIES_MAX + 1]; /* NULL behind the last */
     enum sim_cheat cheat;
     uint32_t synctest_ticks; /* 0: not */
     const char *journal;     /* name of the file; NULL: none */

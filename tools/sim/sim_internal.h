@@ -78,7 +78,8 @@ struct sim {
     uint32_t sessions;
     struct arb_rng tokens; /* what the net draws resume tokens from */
 
-    struct bot_policy *policy;
+    struct bot_policy *policies[SIM_POLICIES_MAX];
+    uint32_t policy_count;
     struct sim_player *players;  /* clients, then spectators, then spare players */
     struct sim_cheater *cheater; /* client 0; NULL: honest */
     uint32_t player_count;

@@ -11,15 +11,23 @@
 
 enum { STREAM_PLAYERS = 1000, REJOIN_US = 500000, REFUSED_REJOIN_US = 3000000 };
 
+static bool open_policies(struct sim *sim, struct config_error *error)
+{
+    const char *const *texts = sim->options.policies;
+    for (; texts[sim->policy_count] != NULL; sim->policy_count++) {
+        struct bot_policy *policy =
+            bot_policy_create(texts[sim->policy_count], error->text, sizeof error->text);
+        if (policy == NULL) return false;
+        sim->policies[sim->policy_count] = policy;
+    }
+    ARB_ASSERT(sim->policy_count > 0);
+    return true;
+}
+
 bool sim_players_open(struct sim *sim, struct config_error *error)
 {
     const struct sim_options *options = &sim->options;
-    char text[CONFIG_ERROR_BYTES] = "";
-    sim->policy = bot_policy_create(options->policy, text, sizeof text);
-    if (sim->policy == NULL) {
-        snprintf(error->text, sizeof error->text, "%s", text);
-        return false;
-    }
+    if (!open_policies(sim, error)) return false;
     bool storms = (options->faults >> SIM_FAULT_STORM & 1) != 0;
     uint32_t lasting = options->clients + options->spectators;
     sim->player_count = lasting + (storms ? SIM_SPARE_PLAYERS : 0);
@@ -27,7 +35,7 @@ bool sim_players_open(struct sim *sim, struct config_error *error)
     for (uint32_t i = 0; i < sim->player_count; i++) {
         struct sim_player *player = &sim->players[i];
         player->index = i;
-        player->bot = bot_create(sim->policy, options->seed, i);
+        player->bot = bot_create(sim->policies[i % sim->policy_count], options->seed, i);
         player->frame_us = player->join_us = player->leave_us = SIM_NEVER;
         player->is_spectator = i >= options->clients && i < lasting;
         player->is_spare = i >= lasting;
@@ -49,7 +57,9 @@ void sim_players_close(struct sim *sim)
         bot_destroy(sim->players[i].bot);
     }
     sim_cheater_destroy(sim->cheater);
-    if (sim->policy != NULL) bot_policy_destroy(sim->policy);
+    for (uint32_t i = 0; i < sim->policy_count; i++) {
+        bot_policy_destroy(sim->policies[i]);
+    }
     arb_mem_free(sim->players);
     sim->player_count = 0;
 }
