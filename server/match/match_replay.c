@@ -43,7 +43,7 @@ struct match_replay *match_replay_create(struct arb_arena *arena, struct match *
 static void refuse(struct match_replay_step *step, const char *what, const char *why)
 {
     step->status = MATCH_REPLAY_REFUSED;
-    snprintf(step->text, sizeof step->text, "%s: %s", what, why);
+    snprintf(step->text, sizeof step->text, "%.50s: %.200s", what, why);
 }
 
 static bool decode(struct match_replay *replay, const struct journal_record *record,
