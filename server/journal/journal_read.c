@@ -330,3 +330,23 @@ enum journal_status journal_next(struct journal_reader *reader, struct journal_r
     }
     return status;
 }
+
+enum journal_status journal_find_end(struct journal_reader *reader, uint64_t *bytes)
+{
+    struct journal_record record;
+    enum journal_status status;
+    uint64_t good = journal_good_bytes(reader), before = good;
+    uint64_t blocks = journal_block_count(reader);
+    bool is_lost = false;
+    while ((status = journal_next(reader, &record)) == JOURNAL_READ_OK) {
+        if (journal_block_count(reader) != blocks) {
+            blocks = journal_block_count(reader);
+            if (!is_lost) good = before;
+            before = journal_good_bytes(reader);
+        }
+        if (record.kind == JOURNAL_GAP) is_lost = true;
+        if (record.kind == JOURNAL_KEYFRAME) is_lost = false;
+    }
+    *bytes = is_lost ? good : before;
+    return status;
+}

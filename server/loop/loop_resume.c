@@ -67,31 +67,15 @@ static enum arb_result open_reader(struct loop_resume *resume, char *error)
                 journal_status_text(status));
 }
 
-/* Up to where the file leads to a state: the end of its last whole block, or of one before when a
- * gap begins there whose keyframe was never written. */
 static enum arb_result find_end(struct loop_resume *resume, char *error)
 {
-    struct journal_record record;
-    enum journal_status status;
-    uint64_t size = resume->limit, good = journal_good_bytes(resume->reader);
-    uint64_t before = good, blocks = journal_block_count(resume->reader);
-    bool is_lost = false;
-    while ((status = journal_next(resume->reader, &record)) == JOURNAL_READ_OK) {
-        if (journal_block_count(resume->reader) != blocks) {
-            blocks = journal_block_count(resume->reader);
-            if (!is_lost) good = before;
-            before = journal_good_bytes(resume->reader);
-        }
-        if (record.kind == JOURNAL_GAP) is_lost = true;
-        if (record.kind == JOURNAL_KEYFRAME) is_lost = false;
-    }
+    uint64_t size = resume->limit;
+    enum journal_status status = journal_find_end(resume->reader, &resume->limit);
     if (status == JOURNAL_READ_MEMORY) {
         return fail(resume, ARB_MEMORY, error, journal_status_text(status));
     }
-    if (!is_lost) good = before;
-    resume->limit = good;
-    resume->resumed.bytes = good;
-    resume->resumed.torn_bytes = size - good;
+    resume->resumed.bytes = resume->limit;
+    resume->resumed.torn_bytes = size - resume->limit;
     return ARB_OK;
 }
 

@@ -17,13 +17,15 @@ profiles=(bad average bad mobile bad good bad average bad lan)
 watched=('' '--spectators 4' '' '--spectators 3 --set spectator.delay_s=2')
 # A quarter of them go back after each tick, and run what they ran again.
 back=('' '' '--synctest 4' '' '' '' '--synctest 20' '')
+# A quarter of them are killed now and then, and resume.
+killed=('' '' ',crash' '' '' '' '' ',crash')
 runs() {
     sed -E -e '/^(#|$)/d' -e 's/ *#.*//' tests/sim/failed_seeds.txt
     local i mode
     for ((i = 0; i < count; i++)); do
         for mode in arena serpent; do
             echo "--config config/$mode.json --clients 16 --profile ${profiles[i % 10]} --seed $((seed + i))" \
-                "--ticks $ticks --faults all ${watched[i % 4]} ${back[i % 8]}"
+                "--ticks $ticks --faults all${killed[i % 8]} ${watched[i % 4]} ${back[i % 8]}"
         done
     done
 }

@@ -394,13 +394,49 @@ Test(simulator, each_fault_happens_and_is_survived)
         char expected[64];
         command.profile = "good";
         command.faults = 1U << fault;
-        command.ticks = 1300;
+        command.ticks = fault == SIM_FAULT_CRASH ? 2600 : 1300;
         char *text = report_of(&command);
         snprintf(expected, sizeof expected, "\"faults\":{\"%s\":0}",
                  sim_fault_name((enum sim_fault)fault));
         cr_assert_null(strstr(text, expected), "%s never happened",
                        sim_fault_name((enum sim_fault)fault));
         free(text);
+    }
+}
+
+/* Whoever was there when the server was killed is there again, and the file of both processes leads
+ * to the end. */
+Test(simulator, a_match_goes_on_after_each_crash)
+{
+    struct config_error error;
+    for (uint64_t seed = 50; seed < 52; seed++) {
+        struct sim_command command = command_for(seed % 2 == 0 ? ARENA : SERPENT, seed);
+        struct sim *sim = sim_create(
+            &(struct sim_options){
+                .config_file = command.config,
+                .clients = 6,
+                .seed = seed,
+                .up = {.delay_us = 30000},
+                .down = {.delay_us = 30000},
+                .policy = "aim",
+                .faults = 1U << SIM_FAULT_CRASH,
+                .check = true,
+            },
+            &error);
+        cr_assert_not_null(sim, "%s", error.text);
+        struct sim_totals totals = {0};
+        const char *text = "";
+        for (int i = 0; i < 90 && totals.faults[SIM_FAULT_CRASH] < 2; i++) {
+            sim_run_ticks(sim, 60);
+            sim_get_totals(sim, &totals);
+        }
+        sim_run_ticks(sim, 1500);
+        sim_get_totals(sim, &totals);
+        cr_expect_geq(totals.faults[SIM_FAULT_CRASH], 2);
+        cr_expect_gt(totals.returns, 0);
+        sim_settle(sim);
+        cr_expect_eq(sim_violation_count(sim), 0, "%s", (sim_first_violation(sim, &text), text));
+        sim_destroy(sim);
     }
 }
 
@@ -462,7 +498,7 @@ Test(simulator, what_it_does_not_understand_it_refuses)
     static char *const wrong[][2] = {
         {"--clients", "0"},    {"--clients", "-1"},           {"--seed", "x"},
         {"--ticks", "0"},      {"--faults", "fire"},          {"--faults", "stall,"},
-        {"--faults", "crash"}, {"--report", "xml"},           {"--soak", "0"},
+        {"--faults", "crush"}, {"--report", "xml"},           {"--soak", "0"},
         {"--frames", "60"},    {"--interp-delay-ms", "later"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct sim_command command;

@@ -437,3 +437,25 @@ Test(journal, a_record_that_does_not_fit_is_told)
     for (size_t room = 0; room < size; room++)
         cr_assert_eq(journal_put(&record, out, room), 0);
 }
+
+/* Ticks behind a gap without a keyframe lead nowhere: nobody knows the state that they are of. */
+Test(journal, whoever_goes_on_begins_where_the_file_leads_to_a_state)
+{
+    size_t whole = file_bytes;
+    for (int block = 0; block < BLOCKS; block++) {
+        for (int torn = 0; torn < 2; torn++) {
+            enum journal_status status;
+            uint64_t bytes = 0;
+            file_bytes = block_ends[block] + (torn && block + 1 < BLOCKS ? 11 : 0);
+            struct journal_reader *reader = open_file(&status);
+            cr_assert_not_null(reader);
+            status = journal_find_end(reader, &bytes);
+            cr_expect_eq(status, file_bytes == block_ends[block] ? JOURNAL_READ_FINISHED
+                                                                 : JOURNAL_READ_CUT);
+            int last = block >= 4 && block < 7 ? 3 : block;
+            cr_expect_eq(bytes, block_ends[last], "%d blocks", block + 1);
+            journal_close(reader);
+        }
+    }
+    file_bytes = whole;
+}

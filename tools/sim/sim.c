@@ -121,14 +121,13 @@ static void draw_token(void *owner, uint8_t *bytes, size_t count)
     }
 }
 
-static void open_server(struct sim *sim)
+static void open_net(struct sim *sim, uint64_t now_ns)
 {
     const struct arb_link direct = {0};
     sim->sessions = sim->config.net.max_sessions > 0
                         ? (uint32_t)sim->config.net.max_sessions
                         : (uint32_t)sim->config.match.max_players +
                               (uint32_t)sim->config.match.spectator_max + SPARE_SESSIONS;
-    uint64_t now_ns = sim_clock_ns(&sim->server_clock, sim->now_us);
     sim->carrier = arb_simnet_open(sim->network, direct, direct);
     struct arb_net *transport =
         arb_net_create(sim->carrier,
@@ -140,7 +139,7 @@ static void open_server(struct sim *sim)
                        now_ns);
     ARB_ASSERT(transport != NULL);
     sim->net =
-        net_create(&sim->arena,
+        net_create(&sim->life,
                    &(struct net_config){
                        .session_capacity = sim->sessions,
                        .messages_per_tick = (uint32_t)sim->config.net.messages_per_tick,
@@ -151,17 +150,42 @@ static void open_server(struct sim *sim)
                        .random_owner = sim,
                    },
                    transport);
-    arb_rng_seed(&sim->tokens, sim->options.seed, STREAM_TOKENS);
     sim->port = net_port(sim->net);
-    sim->config.match.seed = (struct option_seed){sim->options.seed, 1};
-    if (sim->options.check) sim->checks = sim_checks_create(sim);
-    sim->config.match.back_ticks = (int32_t)sim->options.synctest_ticks;
+}
+
+void sim_server_open(struct sim *sim, uint64_t begin_us)
+{
+    uint64_t begin_ns = sim_clock_ns(&sim->server_clock, begin_us);
+    arb_arena_init(&sim->life);
+    open_net(sim, sim_clock_ns(&sim->server_clock, sim->now_us));
     struct match_port port = sim->checks != NULL ? sim_checks_port(sim) : sim->port;
-    sim->match = match_create(&sim->arena, &sim->config.match, sim_rules(sim), sim_params(sim),
+    sim->match = match_create(&sim->life, &sim->config.match, sim_rules(sim), sim_params(sim),
                               &sim->map, sim->geometry, match_id, &port);
-    arb_arena_seal(&sim->arena);
-    scheduler_start(&sim->scheduler, now_ns, (uint32_t)sim->config.match.tick_rate,
+    arb_arena_seal(&sim->life);
+    scheduler_start(&sim->scheduler, begin_ns, (uint32_t)sim->config.match.tick_rate,
                     (uint32_t)sim->config.match.max_catchup_ticks);
+}
+
+void sim_server_kill(struct sim *sim)
+{
+    sim->totals.bytes_down += arb_net_counters(net_transport(sim->net))->bytes_out;
+    sim->totals.dropped_ticks += sim->scheduler.dropped_ticks;
+    match_destroy(sim->match);
+    net_destroy(sim->net);
+    sim->match = NULL;
+    sim->net = NULL;
+    arb_arena_free(&sim->life);
+}
+
+static void open_server(struct sim *sim)
+{
+    arb_rng_seed(&sim->tokens, sim->options.seed, STREAM_TOKENS);
+    sim->config.match.seed = (struct option_seed){sim->options.seed, 1};
+    sim->config.match.back_ticks = (int32_t)sim->options.synctest_ticks;
+    if (sim->options.check) sim->checks = sim_checks_create(sim);
+    sim_server_open(sim, sim->now_us);
+    sim->first_tick = match_tick(sim->match);
+    arb_arena_seal(&sim->arena);
 }
 
 struct sim *sim_create(const struct sim_options *options, struct config_error *error)
@@ -198,8 +222,7 @@ void sim_destroy(struct sim *sim)
     if (sim->match != NULL) {
         sim_faults_close(sim);
         sim_checks_destroy(sim->checks);
-        match_destroy(sim->match);
-        net_destroy(sim->net);
+        sim_server_kill(sim);
     }
     ops_trace_close(sim->trace);
     arb_simnet_destroy(sim->network);
@@ -330,8 +353,8 @@ uint64_t sim_now_us(const struct sim *sim)
 void sim_get_totals(const struct sim *sim, struct sim_totals *out)
 {
     *out = sim->totals;
-    out->bytes_down = arb_net_counters(net_transport(sim->net))->bytes_out;
-    out->dropped_ticks = sim->scheduler.dropped_ticks;
+    out->bytes_down += arb_net_counters(net_transport(sim->net))->bytes_out;
+    out->dropped_ticks += sim->scheduler.dropped_ticks;
 }
 
 void sim_settle(struct sim *sim)
@@ -349,7 +372,7 @@ uint64_t sim_checksum(const struct sim *sim)
 
 arb_tick sim_first_tick(const struct sim *sim)
 {
-    return match_tick(sim->match) - sim->ticks;
+    return sim->first_tick;
 }
 
 const struct arb_simnet_counters *sim_network_counters(const struct sim *sim)

@@ -31,7 +31,8 @@ struct profile;
     X(HALF_OPEN, half_open, "strangers connect and never finish")                                  \
     X(PARTITION, partition, "one direction of a client is dead for up to 20 seconds")              \
     X(STORM, storm, "more clients join and leave at once, some without a word")                    \
-    X(RELOAD, reload, "numbers of the game change while it is played")
+    X(RELOAD, reload, "numbers of the game change while it is played")                             \
+    X(CRASH, crash, "the server is killed and resumes from its journal, clients by their tokens")
 
 enum sim_fault {
 #define X(name, text, doc) SIM_FAULT_##name,
@@ -39,6 +40,10 @@ enum sim_fault {
 #undef X
         SIM_FAULTS
 };
+
+/* What `all` means: after a crash nobody is undisturbed for half a minute, and much goes
+ * unchecked. */
+#define SIM_FAULTS_ALL (((1U << SIM_FAULTS) - 1) & ~(1U << SIM_FAULT_CRASH))
 
 /* name, text */
 #define SIM_INVARIANT_MAP(X)                                                                       \

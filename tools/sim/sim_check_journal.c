@@ -38,6 +38,8 @@ struct sim_journal {
     arb_tick plain_tick;
     uint32_t full_ticks; /* so long yet it takes nothing */
     bool overflown;
+    arb_tick killed_tick; /* S[that] was reached when its process was killed */
+    arb_tick lost_most;   /* so many ticks of it may be in no block yet */
 };
 
 static void end_block(struct sim_journal *journal)
@@ -112,10 +114,19 @@ static void write_head(struct sim_journal *journal, const struct sim *sim)
     arb_mem_free(bytes);
 }
 
+static void begin_records(struct sim_journal *journal, const struct sim *sim)
+{
+    uint32_t keyframe_ticks = KEYFRAME_S * (uint32_t)sim->config.match.tick_rate;
+    journal->records = match_journal_create(&journal->arena, sim->match, keyframe_ticks,
+                                            &(struct match_journal_sink){journal, put, has_room});
+}
+
 void sim_journal_begin(struct sim_checks *checks)
 {
     struct sim *sim = checks->sim;
-    if (!sim->options.journal && sim->options.seed % 4 != RUNS_OF_FOUR) return;
+    bool crashes = (sim->options.faults >> SIM_FAULT_CRASH & 1) != 0;
+    if (checks->journal != NULL) return; /* it goes on */
+    if (!sim->options.journal && !crashes && sim->options.seed % 4 != RUNS_OF_FOUR) return;
     struct sim_journal *journal = arb_mem_alloc(sizeof *journal);
     arb_arena_init(&journal->arena);
     arb_rng_seed(&journal->rng, sim->options.seed, STREAM_JOURNAL);
@@ -123,9 +134,7 @@ void sim_journal_begin(struct sim_checks *checks)
     journal->plain = arb_mem_calloc(1, PLAIN_BYTES);
     journal->packer = journal_packer_create(PLAIN_BYTES);
     write_head(journal, sim);
-    uint32_t keyframe_ticks = KEYFRAME_S * (uint32_t)sim->config.match.tick_rate;
-    journal->records = match_journal_create(&journal->arena, sim->match, keyframe_ticks,
-                                            &(struct match_journal_sink){journal, put, has_room});
+    begin_records(journal, sim);
     checks->journal = journal;
 }
 
@@ -192,6 +201,74 @@ void sim_journal_finish(struct sim_checks *checks)
     }
     journal_close(reader);
     arb_arena_free(&arena);
+}
+
+/* ---- killed and resumed ---- */
+
+void sim_journal_cut(struct sim_checks *checks, struct arb_rng *rng)
+{
+    struct sim_journal *journal = checks->journal;
+    size_t whole = journal->file_bytes;
+    bool had_gaps = match_journal_counts(journal->records).gaps > 0;
+    journal->killed_tick = match_tick(checks->sim->match);
+    journal->lost_most = had_gaps ? FULL_TICKS + 2 * BLOCK_RECORDS : BLOCK_RECORDS;
+    end_block(journal);
+    uint32_t torn = (uint32_t)(journal->file_bytes - whole);
+    journal->file_bytes = whole + (torn > 0 ? arb_rng_below(rng, torn) : 0);
+    journal->full_ticks = 0;
+}
+
+static struct journal_reader *open_to_resume(struct sim_journal *journal)
+{
+    struct journal_source source = {journal, read_back};
+    enum journal_status status;
+    struct journal_reader *reader = journal_open(&source, &status);
+    ARB_ASSERT(reader != NULL); /* the head was written as a whole */
+    uint64_t bytes;
+    journal_find_end(reader, &bytes);
+    journal_close(reader);
+    journal->file_bytes = (size_t)bytes;
+    return journal_open(&source, &status);
+}
+
+static bool has_result(struct sim_journal *journal)
+{
+    struct journal_source source = {journal, read_back};
+    enum journal_status status;
+    struct journal_record record;
+    struct journal_reader *reader = journal_open(&source, &status);
+    bool found = false;
+    while (journal_next(reader, &record) == JOURNAL_READ_OK)
+        found = found || record.kind == JOURNAL_END;
+    journal_close(reader);
+    return found;
+}
+
+void sim_journal_resume(struct sim_checks *checks)
+{
+    struct sim_journal *journal = checks->journal;
+    struct match *match = checks->sim->match;
+    char text[MATCH_REPLAY_TEXT_BYTES];
+    struct match_replay_step step = {.status = MATCH_REPLAY_STOPPED};
+    struct arb_arena arena;
+    arb_arena_init(&arena);
+    struct journal_reader *reader = open_to_resume(journal);
+    struct match_replay *replay = match_replay_create(&arena, match, NULL, reader);
+    bool begun = match_replay_seek(replay, UINT64_MAX, text) || text[0] == '\0';
+    while (begun && (match_replay_next(replay, &step), step.status < MATCH_REPLAY_DIVERGED)) {
+    }
+    if (!begun || step.status != MATCH_REPLAY_STOPPED) {
+        sim_violated(checks, SIM_INVARIANT_journal, "cannot be resumed: %s",
+                     begun ? step.text : text);
+    } else if (match_tick(match) + journal->lost_most < journal->killed_tick) {
+        sim_violated(checks, SIM_INVARIANT_journal, "resumed at tick %llu, killed at %llu",
+                     (unsigned long long)match_tick(match),
+                     (unsigned long long)journal->killed_tick);
+    }
+    journal_close(reader);
+    arb_arena_free(&arena);
+    begin_records(journal, checks->sim);
+    match_journal_go_on(journal->records, match, has_result(journal));
 }
 
 bool sim_write_journal(const struct sim *sim, FILE *out)

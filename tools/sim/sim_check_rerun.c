@@ -3,6 +3,7 @@
  * synctest: the match itself goes back some ticks and runs them again. */
 #include "tools/sim/sim_checks.h"
 
+#include "server/match/match_save.h"
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_mem.h"
 
@@ -33,6 +34,19 @@ void sim_rerun_destroy(struct sim_rerun *rerun)
     match_destroy(rerun->match);
     arb_arena_free(&rerun->arena);
     arb_mem_free(rerun);
+}
+
+void sim_rerun_follow(struct sim_checks *checks)
+{
+    const struct match *match = checks->sim->match;
+    struct match_save_error error;
+    uint32_t bytes = match_save_bytes(match, MATCH_SAVE_WHOLE);
+    uint8_t *block = arb_mem_alloc(bytes);
+    bytes = match_save(match, MATCH_SAVE_WHOLE, block, bytes);
+    if (match_restore(checks->rerun->match, block, bytes, &error) != ARB_OK) {
+        sim_violated(checks, SIM_INVARIANT_rerun, "a state is refused: %s", error.text);
+    }
+    arb_mem_free(block);
 }
 
 void sim_rerun_look(struct sim_checks *checks)

@@ -244,9 +244,15 @@ void sim_events_look(struct sim_checks *checks, struct sim_player *player,
 
 struct sim_rerun *sim_rerun_create(struct sim_checks *checks);
 void sim_rerun_destroy(struct sim_rerun *rerun);
+/* It is in the match's state from now on. */
+void sim_rerun_follow(struct sim_checks *checks);
 void sim_journal_begin(struct sim_checks *checks);
 void sim_journal_look(struct sim_checks *checks);
 void sim_journal_finish(struct sim_checks *checks);
+/* The process is killed: of the block in the making there is a piece at most. */
+void sim_journal_cut(struct sim_checks *checks, struct arb_rng *rng);
+/* Plays it into sim->match, as created, and goes on with it behind that. */
+void sim_journal_resume(struct sim_checks *checks);
 void sim_journal_destroy(struct sim_journal *journal);
 void sim_rerun_look(struct sim_checks *checks);
 

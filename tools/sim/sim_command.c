@@ -22,7 +22,7 @@ const char sim_usage[] =
     "  --ticks            3600 unless given; a match that ends sooner ends the run\n"
     "  --faults           names with commas between; none unless given:\n"
     "                     vanish stall move clock overrun duplicate corrupt half_open partition\n"
-    "                     storm reload\n"
+    "                     storm reload crash; all: all of these but crash\n"
     "  --fps              frames a second of the clients; 60 unless given\n"
     "  --interp-delay-ms  fixed; it adapts unless given\n"
     "  --policy           of the clients: aim (unless given), wander, idle, replay:FILE;\n"
@@ -62,10 +62,9 @@ static bool parse_u32(const char *text, uint32_t low, uint32_t high, uint32_t *o
 
 static bool add_fault(uint32_t *faults, const char *name, size_t length)
 {
-    if (length == 5 && strncmp(name, "crash", length) == 0) {
-        fprintf(stderr, "arbiter-sim: the fault crash resumes from the journal, which this "
-                        "server does not have\n");
-        return false;
+    if (length == 3 && strncmp(name, "all", length) == 0) {
+        *faults |= SIM_FAULTS_ALL;
+        return true;
     }
     for (int i = 0; i < SIM_FAULTS; i++) {
         const char *known = sim_fault_name((enum sim_fault)i);
@@ -82,10 +81,6 @@ static bool parse_faults(const char *text, uint32_t *out)
 {
     *out = 0;
     if (strcmp(text, "none") == 0) return true;
-    if (strcmp(text, "all") == 0) {
-        *out = (1U << SIM_FAULTS) - 1;
-        return true;
-    }
     for (;;) {
         size_t length = strcspn(text, ",");
         if (!add_fault(out, text, length)) return false;
@@ -203,11 +198,12 @@ static void print_word(FILE *out, const char *word)
 static void print_faults(uint32_t faults, FILE *out)
 {
     const char *comma = "";
-    if (faults == (1U << SIM_FAULTS) - 1) {
-        fputs(" --faults all", out);
-        return;
-    }
     if (faults != 0) fputs(" --faults ", out);
+    if ((faults & SIM_FAULTS_ALL) == SIM_FAULTS_ALL) {
+        fputs("all", out);
+        faults &= ~SIM_FAULTS_ALL;
+        comma = ",";
+    }
     for (int i = 0; i < SIM_FAULTS; i++) {
         if ((faults >> i & 1) == 0) continue;
         fprintf(out, "%s%s", comma, sim_fault_name((enum sim_fault)i));

@@ -160,6 +160,15 @@ static void begin_reload(struct sim *sim, struct arb_rng *rng)
     match_reload(sim->match, numbers);
 }
 
+static void begin_crash(struct sim *sim, struct arb_rng *rng)
+{
+    enum { TIME_OUT_US = 20000000 }; /* until everybody has noticed, and is there again */
+    if (match_ended(sim->match) || !sim_crash(sim, rng)) return;
+    for (uint32_t i = 0; i < sim->player_count; i++) {
+        disturb(sim, &sim->players[i], TIME_OUT_US);
+    }
+}
+
 static const struct {
     void (*begin)(struct sim *sim, struct arb_rng *rng);
     uint32_t low_ms, high_ms; /* from one to the next */
@@ -175,6 +184,7 @@ static const struct {
     [SIM_FAULT_PARTITION] = {begin_partition, 5000, 15000},
     [SIM_FAULT_STORM] = {begin_storm, 6000, 16000},
     [SIM_FAULT_RELOAD] = {begin_reload, 2000, 9000},
+    [SIM_FAULT_CRASH] = {begin_crash, 6000, 40000},
 };
 _Static_assert(sizeof faults / sizeof faults[0] == SIM_FAULTS, "a row for each fault");
 

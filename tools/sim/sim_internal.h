@@ -35,6 +35,7 @@ struct sim_player {
     uint64_t leave_us; /* leaves then (storms) */
     bool leaves_politely;
     bool is_spare, is_spectator;
+    bool is_orphan;        /* its connection is to a server that is no more */
     bool settled;          /* the figures of its newest connection are in the totals */
     uint64_t disturbed_us; /* until then a fault keeps it from what it would do */
     /* faults of its links */
@@ -61,6 +62,7 @@ struct sim_checks;
 struct sim {
     struct sim_options options;
     struct arb_arena arena;
+    struct arb_arena life; /* of the server's process */
     struct config config;
     struct map map;
     struct arb_geometry *geometry;
@@ -91,9 +93,16 @@ struct sim {
     struct sim_totals totals;
     uint64_t now_us;
     uint64_t ticks;
+    arb_tick first_tick;
 };
 
 /* sim.c */
+/* A process of the server: sessions and match as created, and when its ticks begin. */
+void sim_server_open(struct sim *sim, uint64_t begin_us);
+/* Without a word to anybody. */
+void sim_server_kill(struct sim *sim);
+/* sim_crash.c: the fault of that name. False: there is no journal to resume from. */
+bool sim_crash(struct sim *sim, struct arb_rng *rng);
 /* sim_player.c */
 bool sim_players_open(struct sim *sim, struct config_error *error);
 void sim_players_close(struct sim *sim);
@@ -121,6 +130,9 @@ void sim_faults_run(struct sim *sim);
 struct sim_checks *sim_checks_create(struct sim *sim);
 /* The match was created: looks at it from now on. */
 void sim_checks_begin(struct sim *sim);
+/* The same of a match that goes on in another process: what was found stays, who is who and what
+ * was published is new. */
+void sim_checks_again(struct sim *sim);
 void sim_checks_destroy(struct sim_checks *checks);
 /* The port through which the checks see what goes in and out. */
 struct match_port sim_checks_port(struct sim *sim);

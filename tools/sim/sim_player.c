@@ -121,6 +121,7 @@ static void connect_now(struct sim *sim, struct sim_player *player)
     struct arb_carrier *carrier =
         arb_simnet_connect(sim->network, sim->carrier, links[0], links[1]);
     player->connection++;
+    player->is_orphan = false;
     player->settled = false;
     player->join_us = SIM_NEVER;
     player->frame_us = sim->now_us;
@@ -219,7 +220,7 @@ static void run_frame(struct sim *sim, struct sim_player *player)
     uint64_t now_ns = sim_clock_ns(&player->clock, sim->now_us);
     sim_checks_turn(sim, player);
     const struct arbiter_view *view = bot_frame(player->bot, player->client, now_ns);
-    if (sim->checks != NULL) sim_checks_after_frame(sim, player, view);
+    if (sim->checks != NULL && !player->is_orphan) sim_checks_after_frame(sim, player, view);
     player->frame_us = next_frame_us(sim, player);
     if (sim->cheater != NULL && player->index == 0) {
         player->frame_us += sim_cheater_claim(sim->cheater, player, view);
