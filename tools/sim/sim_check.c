@@ -3,7 +3,6 @@
 #include "tools/sim/sim_checks.h"
 #include "tools/sim/sim_rewind.h"
 
-#include "server/match/match_internal.h"
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_mem.h"
 
@@ -236,19 +235,6 @@ void sim_checks_begin(struct sim *sim)
                                                        .snapshot = on_snapshot});
 }
 
-/* Of the players who were there, and of those whose line is in the archive. */
-static void take_scores(struct sim_checks *checks)
-{
-    const struct match *match = checks->sim->match;
-    for (uint32_t i = 0; i < match->archive_count; i++) {
-        const struct world_player *line = &match->archive[i];
-        checks->gone_kills += line->kills;
-        checks->gone_deaths += line->deaths;
-        checks->gone_by_nobody += line->deaths_by_nobody;
-    }
-    sim_scores_look(checks);
-}
-
 void sim_checks_again(struct sim *sim)
 {
     struct sim_checks *old = sim->checks, *checks = sim_checks_create(sim);
@@ -264,7 +250,7 @@ void sim_checks_again(struct sim *sim)
     checks->rewind->figures = old->rewind->figures;
     sim_checks_destroy(old);
     sim_rerun_follow(checks);
-    take_scores(checks);
+    sim_scores_again(checks);
     for (uint32_t i = 0; i < sim->player_count; i++) {
         sim_checks_connection(sim, &sim->players[i]);
         checks->witnesses[i].heard_us = sim->now_us;

@@ -83,6 +83,19 @@ void sim_scores_look(struct sim_checks *checks)
     }
 }
 
+/* The lines of those who left and whose slot was given away are not shown by a match: what is there
+ * says how much is in them. */
+void sim_scores_again(struct sim_checks *checks)
+{
+    const struct world *world = match_world(checks->sim->match);
+    for (uint16_t slot = 0; slot < checks->players; slot++) {
+        const struct world_player *player = &world->players[slot];
+        checks->gone_kills += player->deaths;
+        checks->gone_deaths += player->kills + player->deaths_by_nobody;
+    }
+    sim_scores_look(checks);
+}
+
 /* Strangers say nothing that counts here: the transport drops it before. */
 void sim_protocol_look(struct sim_checks *checks)
 {

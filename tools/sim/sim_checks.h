@@ -267,6 +267,8 @@ void sim_memory_server(struct sim_checks *checks);
 void sim_memory_client(struct sim_checks *checks, const struct sim_player *player);
 void sim_scores_join(struct sim_checks *checks, uint16_t slot);
 void sim_scores_look(struct sim_checks *checks);
+/* Of a match that is under way. */
+void sim_scores_again(struct sim_checks *checks);
 void sim_protocol_look(struct sim_checks *checks);
 void sim_protocol_client(struct sim_checks *checks, const struct sim_player *player);
 
