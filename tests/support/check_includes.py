@@ -66,7 +66,7 @@ FENCES = {
     r"zstd\.h": ["server/journal", "tests"],
     r"uv(\.h|/)": ["server/loop", "server/ops", "tools"],
     r"(cjson/)?cJSON\.h": ["server/config", "server/ops", "tools", "tests"],
-    r"SDL(2/|\.h)": ["tools/play", "tests"],
+    r"SDL(2/|_ttf\.h|\.h)": ["tools/play", "tests"],
     r"criterion/": ["tests"],
 }
 

@@ -4,41 +4,46 @@
 
 enum {
     FIRE = ARBITER_BUTTON_FIRE,
-    USE = ARBITER_BUTTON_USE,
     DASH = ARBITER_BUTTON_DASH,
-    RELOAD = ARBITER_BUTTON_RELOAD,
-    BUTTONS = FIRE | USE | DASH | RELOAD,
-    LEFT = 1 << 8,
-    RIGHT = 1 << 9,
-    UP = 1 << 10,
-    DOWN = 1 << 11,
+    LEFT = 1 << 12, /* directions of keys: no button of a shipped mode */
+    RIGHT = 1 << 13,
+    UP = 1 << 14,
+    DOWN = 1 << 15,
+    DIRECTIONS = LEFT | RIGHT | UP | DOWN
 };
 
 #define STICK_DEAD 0.25F
 #define FINGER_REACH 0.08F /* of the window's width: so far from where it came down is all */
 
+enum { MOUSE = 1000, PAD = 2000 }; /* buttons of theirs, beyond the codes of keys */
+
 static const struct {
-    SDL_Scancode key;
+    int code;
     uint16_t bit;
-} keys[] = {
-    {SDL_SCANCODE_A, LEFT},      {SDL_SCANCODE_D, RIGHT},   {SDL_SCANCODE_W, UP},
-    {SDL_SCANCODE_S, DOWN},      {SDL_SCANCODE_LEFT, LEFT}, {SDL_SCANCODE_RIGHT, RIGHT},
-    {SDL_SCANCODE_UP, UP},       {SDL_SCANCODE_DOWN, DOWN}, {SDL_SCANCODE_SPACE, DASH},
-    {SDL_SCANCODE_LSHIFT, DASH}, {SDL_SCANCODE_E, USE},     {SDL_SCANCODE_R, RELOAD},
+} bindings[] = {
+    {SDL_SCANCODE_A, LEFT},
+    {SDL_SCANCODE_D, RIGHT},
+    {SDL_SCANCODE_W, UP},
+    {SDL_SCANCODE_S, DOWN},
+    {SDL_SCANCODE_SPACE, DASH},
+    {SDL_SCANCODE_E, ARBITER_BUTTON_USE},
+    {SDL_SCANCODE_R, ARBITER_BUTTON_RELOAD},
+    {MOUSE + SDL_BUTTON_LEFT, FIRE},
+    {MOUSE + SDL_BUTTON_RIGHT, DASH},
+    {PAD + SDL_CONTROLLER_BUTTON_RIGHTSHOULDER, FIRE},
+    {PAD + SDL_CONTROLLER_BUTTON_A, DASH},
+    {PAD + SDL_CONTROLLER_BUTTON_X, ARBITER_BUTTON_RELOAD},
+    {PAD + SDL_CONTROLLER_BUTTON_Y, ARBITER_BUTTON_USE},
 };
 
-static const uint16_t pad_buttons[SDL_CONTROLLER_BUTTON_MAX] = {
-    [SDL_CONTROLLER_BUTTON_A] = DASH,
-    [SDL_CONTROLLER_BUTTON_LEFTSHOULDER] = DASH,
-    [SDL_CONTROLLER_BUTTON_RIGHTSHOULDER] = FIRE,
-    [SDL_CONTROLLER_BUTTON_X] = RELOAD,
-    [SDL_CONTROLLER_BUTTON_Y] = USE,
-};
-
-static void hold(struct play_controls *controls, enum play_device device, uint16_t bit, bool down)
+static void press(struct play_controls *controls, int code, bool down)
 {
-    uint16_t others = (uint16_t)(controls->held[device] & ~bit);
-    controls->held[device] = down ? (uint16_t)(others | bit) : others;
+    for (size_t i = 0; i < SDL_arraysize(bindings); i++) {
+        if (bindings[i].code == code) {
+            controls->held &= (uint16_t)~bindings[i].bit;
+            controls->held |= down ? bindings[i].bit : 0;
+        }
+    }
 }
 
 static void point_at(struct play_controls *controls, float x, float y)
@@ -64,35 +69,15 @@ static void on_finger(struct play_controls *controls, const SDL_TouchFingerEvent
     }
     if (id == controls->move_finger) {
         float x = (finger->x - controls->finger_x) / FINGER_REACH;
-        float y = (controls->finger_y - finger->y) / FINGER_REACH * height / width;
-        controls->stick_x = up ? 0 : SDL_clamp(x, -1.0F, 1.0F);
-        controls->stick_y = up ? 0 : SDL_clamp(y, -1.0F, 1.0F);
+        float y = (finger->y - controls->finger_y) / FINGER_REACH * height / width;
+        controls->axes[SDL_CONTROLLER_AXIS_LEFTX] = up ? 0 : SDL_clamp(x, -1.0F, 1.0F);
+        controls->axes[SDL_CONTROLLER_AXIS_LEFTY] = up ? 0 : SDL_clamp(y, -1.0F, 1.0F);
         controls->move_finger = up ? 0 : id;
     } else if (id == controls->aim_finger) {
         point_at(controls, finger->x * width, finger->y * height);
-        hold(controls, PLAY_POINTER, FIRE, !up);
+        press(controls, MOUSE + SDL_BUTTON_LEFT, !up);
         controls->aim_finger = up ? 0 : id;
     }
-}
-
-static void on_axis(struct play_controls *controls, int axis, float value)
-{
-    float *const sticks[] = {&controls->stick_x, &controls->stick_y, &controls->turn_x,
-                             &controls->turn_y}; /* as SDL_CONTROLLER_AXIS_LEFTX and on */
-    if (axis == SDL_CONTROLLER_AXIS_TRIGGERRIGHT) {
-        hold(controls, PLAY_PAD, FIRE, value > 0.3F);
-    } else if (axis >= 0 && axis < (int)SDL_arraysize(sticks)) {
-        *sticks[axis] = axis % 2 == 1 ? -value : value;
-        controls->pointer_used &= SDL_fabsf(value) < 0.5F;
-    }
-}
-
-/* Keys that are released in another window, or with a gamepad that is gone, are never heard of. */
-static void let_go(struct play_controls *controls)
-{
-    SDL_zeroa(controls->held);
-    controls->stick_x = controls->stick_y = controls->turn_x = controls->turn_y = 0;
-    controls->move_finger = controls->aim_finger = 0;
 }
 
 void play_controls_event(struct play_controls *controls, const SDL_Event *event, int width,
@@ -101,11 +86,7 @@ void play_controls_event(struct play_controls *controls, const SDL_Event *event,
     switch (event->type) {
     case SDL_KEYDOWN:
     case SDL_KEYUP:
-        for (size_t i = 0; i < SDL_arraysize(keys); i++) {
-            if (keys[i].key == event->key.keysym.scancode) {
-                hold(controls, PLAY_KEYS, keys[i].bit, event->type == SDL_KEYDOWN);
-            }
-        }
+        press(controls, (int)event->key.keysym.scancode, event->type == SDL_KEYDOWN);
         break;
     case SDL_MOUSEMOTION:
         point_at(controls, (float)event->motion.x, (float)event->motion.y);
@@ -113,35 +94,35 @@ void play_controls_event(struct play_controls *controls, const SDL_Event *event,
     case SDL_MOUSEBUTTONDOWN:
     case SDL_MOUSEBUTTONUP:
         point_at(controls, (float)event->button.x, (float)event->button.y);
-        hold(controls, PLAY_POINTER, event->button.button == SDL_BUTTON_LEFT ? FIRE : DASH,
-             event->type == SDL_MOUSEBUTTONDOWN);
+        press(controls, MOUSE + event->button.button, event->type == SDL_MOUSEBUTTONDOWN);
         break;
     case SDL_FINGERDOWN:
     case SDL_FINGERMOTION:
     case SDL_FINGERUP:
         on_finger(controls, &event->tfinger, (float)width, (float)height);
         break;
-    case SDL_CONTROLLERDEVICEADDED:
-        if (controls->pad == NULL) controls->pad = SDL_GameControllerOpen(event->cdevice.which);
-        break;
-    case SDL_CONTROLLERDEVICEREMOVED:
-        SDL_GameControllerClose(controls->pad);
-        controls->pad = NULL;
-        let_go(controls);
-        break;
-    case SDL_CONTROLLERAXISMOTION:
-        on_axis(controls, event->caxis.axis, (float)event->caxis.value / 32767);
-        break;
     case SDL_CONTROLLERBUTTONDOWN:
     case SDL_CONTROLLERBUTTONUP:
-        hold(controls, PLAY_PAD, pad_buttons[event->cbutton.button % SDL_CONTROLLER_BUTTON_MAX],
-             event->type == SDL_CONTROLLERBUTTONDOWN);
+        press(controls, PAD + event->cbutton.button, event->type == SDL_CONTROLLERBUTTONDOWN);
         break;
-    case SDL_WINDOWEVENT:
-        if (event->window.event == SDL_WINDOWEVENT_FOCUS_LOST) let_go(controls);
+    case SDL_CONTROLLERAXISMOTION:
+        controls->axes[event->caxis.axis % SDL_CONTROLLER_AXIS_MAX] =
+            SDL_max((float)event->caxis.value / 32767, -1.0F);
+        controls->pointer_used &= SDL_abs(event->caxis.value) < 16384;
+        break;
+    case SDL_CONTROLLERDEVICEADDED:
+        SDL_GameControllerOpen(event->cdevice.which);
+        break;
+    case SDL_CONTROLLERDEVICEREMOVED:
+        SDL_GameControllerClose(SDL_GameControllerFromInstanceID(event->cdevice.which));
         break;
     default:
         break;
+    }
+    /* Nobody tells of keys that are let go in another window, or go with their gamepad. */
+    if (event->type == SDL_CONTROLLERDEVICEREMOVED ||
+        (event->type == SDL_WINDOWEVENT && event->window.event == SDL_WINDOWEVENT_FOCUS_LOST)) {
+        *controls = (struct play_controls){.aim = controls->aim};
     }
 }
 
@@ -152,51 +133,48 @@ static int8_t axis_of(uint16_t held, uint16_t back, uint16_t forth, float stick)
     return (int8_t)(127 * SDL_clamp(keys_say + tilt, -1.0F, 1.0F));
 }
 
-static bool is_tilted(float x, float y)
+/* Where a stick or else the pointer says to go or aim, seen from the own character; y up. */
+static struct arbiter_point wish(const struct play_controls *controls, SDL_GameControllerAxis stick,
+                                 const struct arbiter_own *own, struct arbiter_point target)
 {
-    return x * x + y * y > STICK_DEAD * STICK_DEAD;
+    struct arbiter_point tilt = {controls->axes[stick], -controls->axes[stick + 1]};
+    if (tilt.x * tilt.x + tilt.y * tilt.y > STICK_DEAD * STICK_DEAD) {
+        return tilt;
+    }
+    return controls->pointer_used ? (struct arbiter_point){target.x - own->x, target.y - own->y}
+                                  : (struct arbiter_point){0, 0};
 }
 
-/* Steering: keys turn; else the head turns towards where the stick or the pointer is. */
-static int8_t steer(const struct play_controls *controls, const struct play_stance *stance,
-                    uint16_t held)
+/* Keys turn; else the head turns towards the wish, by the angle between it and the heading, which
+ * comes from their cross and dot product. */
+static int8_t steer(const struct arbiter_own *own, struct arbiter_point to, uint16_t held)
 {
-    float x = controls->stick_x;
-    float y = controls->stick_y;
-    if ((held & (LEFT | RIGHT)) != 0) {
-        return axis_of(held, LEFT, RIGHT, 0);
-    }
-    if (!is_tilted(x, y) && controls->pointer_used) {
-        x = stance->target.x - stance->x;
-        y = stance->target.y - stance->y;
-    }
-    /* The angle between heading and wish, from their cross and dot product. */
-    float ahead_x = SDL_cosf(stance->heading);
-    float ahead_y = SDL_sinf(stance->heading);
-    float left = SDL_atan2f(ahead_x * y - ahead_y * x, ahead_x * x + ahead_y * y);
-    return left > 0.06F ? -127 : left < -0.06F ? 127 : 0;
+    float x = SDL_cosf(own->heading);
+    float y = SDL_sinf(own->heading);
+    float left = SDL_atan2f(x * to.y - y * to.x, x * to.x + y * to.y);
+    return (held & (LEFT | RIGHT)) != 0 ? axis_of(held, LEFT, RIGHT, 0)
+           : left > 0.06F               ? -127
+           : left < -0.06F              ? 127
+                                        : 0;
 }
 
 struct arbiter_input play_controls_input(struct play_controls *controls,
-                                         const struct play_stance *stance)
+                                         const struct arbiter_own *own, struct arbiter_point target,
+                                         bool steers)
 {
-    uint16_t held = 0;
-    for (int i = 0; i < PLAY_DEVICES; i++) {
-        held |= controls->held[i];
+    const float *axes = controls->axes;
+    bool pulls = axes[SDL_CONTROLLER_AXIS_TRIGGERRIGHT] > 0.3F;
+    uint16_t held = (uint16_t)(controls->held | (pulls ? FIRE : 0));
+    if (steers) {
+        struct arbiter_point to = wish(controls, SDL_CONTROLLER_AXIS_LEFTX, own, target);
+        return (struct arbiter_input){.move_x = steer(own, to, held),
+                                      .buttons = (held & (FIRE | DASH)) != 0 ? FIRE : 0};
     }
-    if (stance->steers) {
-        return (struct arbiter_input){.move_x = steer(controls, stance, held),
-                                      .buttons =
-                                          (held & (FIRE | DASH)) != 0 ? FIRE : 0}; /* boost */
-    }
-    if (is_tilted(controls->turn_x, controls->turn_y)) {
-        controls->aim = arbiter_aim(SDL_atan2f(controls->turn_y, controls->turn_x));
-    } else if (controls->pointer_used) {
-        controls->aim =
-            arbiter_aim(SDL_atan2f(stance->target.y - stance->y, stance->target.x - stance->x));
-    }
-    return (struct arbiter_input){.buttons = held & BUTTONS,
-                                  .move_x = axis_of(held, LEFT, RIGHT, controls->stick_x),
-                                  .move_y = axis_of(held, DOWN, UP, controls->stick_y),
-                                  .aim = controls->aim};
+    struct arbiter_point to = wish(controls, SDL_CONTROLLER_AXIS_RIGHTX, own, target);
+    if (to.x != 0 || to.y != 0) controls->aim = arbiter_aim(SDL_atan2f(to.y, to.x));
+    return (struct arbiter_input){
+        .buttons = (uint16_t)(held & ~DIRECTIONS),
+        .move_x = axis_of(held, LEFT, RIGHT, axes[SDL_CONTROLLER_AXIS_LEFTX]),
+        .move_y = axis_of(held, DOWN, UP, -axes[SDL_CONTROLLER_AXIS_LEFTY]),
+        .aim = controls->aim};
 }

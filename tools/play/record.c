@@ -1,18 +1,6 @@
 /* The own inputs, one JSON line per tick, as arbiter-bots --policy replay:FILE reads them. */
 #include "tools/play/play.h"
 
-bool play_record_open(struct play_record *record, const char *path)
-{
-    record->file = path == NULL ? NULL : fopen(path, "wb");
-    return path == NULL || record->file != NULL;
-}
-
-bool play_record_close(struct play_record *record)
-{
-    bool failed = record->file != NULL && ferror(record->file) != 0;
-    return (record->file == NULL || fclose(record->file) == 0) && !failed;
-}
-
 /* A recording begins with the first live tick, which a countdown tells in advance. */
 static bool is_live(const struct arbiter_view *view, uint64_t tick)
 {
