@@ -485,7 +485,7 @@ static int judge(const struct run *run)
 int main(int argc, char **argv)
 {
     struct run run = {0};
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+    if (argc > 1 && strcmp(argv[argc - 1], "--help") == 0) {
         fputs(usage, stdout);
         return EXIT_SUCCESS;
     }

@@ -204,7 +204,7 @@ int main(int argc, char **argv)
     struct options options;
     struct profile *profile;
     struct profile_error error;
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+    if (argc > 1 && strcmp(argv[argc - 1], "--help") == 0) {
         fputs(usage, stdout);
         return EXIT_SUCCESS;
     }

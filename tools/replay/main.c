@@ -226,11 +226,11 @@ static bool run_journal(int count, char **words, enum arb_result *result)
 static enum arb_result run_command(int count, char **words)
 {
     enum arb_result result;
-    if (count >= 1 && run_journal(count, words, &result)) return result;
-    if (count == 1 && strcmp(words[0], "--help") == 0) {
+    if (count >= 1 && strcmp(words[count - 1], "--help") == 0) {
         fputs(usage, stdout);
         return ARB_OK;
     }
+    if (count >= 1 && run_journal(count, words, &result)) return result;
     if (count >= 1 && strcmp(words[0], "shot") == 0) return run_shot(count, words);
     if (count >= 1 && strcmp(words[0], "shots") == 0) {
         return count == 2 ? run(words[1], true, 0, NULL) : fail_arguments("shots wants FILE");

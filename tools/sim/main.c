@@ -75,7 +75,7 @@ static int soak(const struct sim_command *command)
 int main(int argc, char **argv)
 {
     struct sim_command command;
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+    if (argc > 1 && strcmp(argv[argc - 1], "--help") == 0) {
         fputs(sim_usage, stdout);
         return SIM_EXIT_CLEAN;
     }
