@@ -36,43 +36,45 @@ struct interest *interest_create(struct arb_arena *arena, const struct interest_
     interest_grid_create(&interest->grid, arena, config);
     uint32_t entities = config->entity_capacity;
     interest->orders = arb_arena_take_array(arena, entities, sizeof *interest->orders);
-    interest->places = arb_arena_take_array(arena, UINT16_MAX + 1, sizeof *interest->places);
+    interest->born = arb_arena_take_array(arena, entities, sizeof *interest->born);
+    interest->places = arb_arena_take_array(arena, entities, sizeof *interest->places);
+    interest->visible = arb_arena_take_array(arena, entities, sizeof *interest->visible);
     interest->found = arb_arena_take_array(arena, words_of(entities), sizeof *interest->found);
+    interest->version = 1;
     interest->viewers =
         arb_arena_take_array(arena, config->viewer_capacity, sizeof *interest->viewers);
     for (uint32_t i = 0; i < config->viewer_capacity; i++) {
-        struct interest_viewer *viewer = &interest->viewers[i];
-        viewer->keys = arb_arena_take_array(arena, entities, sizeof *viewer->keys);
-        viewer->indices = arb_arena_take_array(arena, entities, sizeof *viewer->indices);
-        viewer->seen = arb_arena_take_array(arena, words_of(entities), sizeof *viewer->seen);
+        interest->viewers[i].seen =
+            arb_arena_take_array(arena, words_of(entities), sizeof(uint64_t));
     }
     return interest;
 }
 
-/* As long as no entity comes or goes, places in the frame stay, and so do the viewers' sets of
- * places. */
-static void take_orders(struct interest *interest, const struct arb_frame *frame)
+/* Sets are of ids, so an entity that comes or goes moves nobody else. Who has another's id came
+ * after whatever was seen of that id. */
+static void take_keys(struct interest *interest, const struct arb_frame *frame)
 {
-    bool same = interest->frame != NULL && interest->order_count == frame->entity_count;
+    uint32_t next = interest->version + 1;
+    uint32_t above = 0;
     for (uint32_t i = 0; i < frame->entity_count; i++) {
-        uint32_t order = arb_key_order(frame->entities[i].key);
-        ARB_ASSERT(i == 0 || interest->orders[i - 1] < order);
-        same = same && interest->orders[i] == order;
-        interest->orders[i] = order;
+        struct arb_key key = frame->entities[i].key;
+        ARB_ASSERT(key.id >= above && key.id < interest->config.entity_capacity);
+        above = key.id + 1U;
+        interest->places[key.id] = (uint16_t)i;
+        if (interest->orders[key.id] == arb_key_order(key)) continue;
+        interest->orders[key.id] = arb_key_order(key);
+        interest->born[key.id] = next;
+        interest->version = next;
     }
-    interest->order_count = frame->entity_count;
-    if (same) return;
-    interest->version++;
-    for (uint32_t i = 0; i < frame->entity_count; i++) {
-        interest->places[frame->entities[i].key.id] = (uint16_t)i;
-    }
+    size_t words = words_of(above);
+    if (words > interest->words) interest->words = words;
 }
 
 void interest_build(struct interest *interest, const struct arb_frame *frame)
 {
     ARB_ASSERT(frame->entity_count <= interest->config.entity_capacity);
     ARB_ASSERT(frame->point_count <= interest->config.point_capacity);
-    take_orders(interest, frame);
+    take_keys(interest, frame);
     interest->frame = frame;
     interest_grid_build(&interest->grid, &interest->config, frame);
 }
@@ -118,7 +120,7 @@ static void test_some(const struct interest *interest, uint32_t first, uint32_t 
     const struct grid_entry *entries = interest->grid.entries;
     for (uint32_t i = first; i < end; i++) {
         const struct grid_entry *entry = &entries[i];
-        uint32_t index = entry->entity;
+        uint32_t index = entry->id;
         if (entry->run != 0) {
             bool known = bit_of(found, index) != 0;
             if (!known && touches(interest, entry, bit_of(seen, index), x, y)) {
@@ -144,7 +146,7 @@ __attribute__((noinline)) static void test_crowd(const struct interest *interest
     uint64_t bits = 0, before = seen[0];
     for (uint32_t i = first; i < end; i++) {
         const struct grid_entry *entry = &entries[i];
-        uint32_t index = entry->entity;
+        uint32_t index = entry->id;
         if (index / 64 != word) {
             found[word] |= bits;
             bits = 0;
@@ -204,39 +206,41 @@ static uint32_t search(const struct interest *interest, const uint64_t *seen, do
     return candidates;
 }
 
-/* Adds the key's place to the set when the frame has it. */
-static void add_key(const struct interest *interest, uint64_t *set, uint32_t order)
+/* Adds the key when the frame has it. */
+static void add_key(const struct interest *interest, uint64_t *set, struct arb_key key)
 {
-    uint32_t at = interest->places[arb_key_of_order(order).id];
-    if (at < interest->order_count && interest->orders[at] == order) add_bit(set, at);
+    const struct arb_frame *frame = interest->frame;
+    if (key.id >= interest->config.entity_capacity) return;
+    uint32_t at = interest->places[key.id];
+    if (at < frame->entity_count && arb_key_equal(frame->entities[at].key, key)) {
+        add_bit(set, key.id);
+    }
 }
 
-/* The set of places that this viewer saw, in terms of the newest frame. */
-static const uint64_t *seen_places(const struct interest *interest, struct interest_viewer *viewer,
-                                   size_t words)
+/* What this viewer saw, without those whose ids others have by now. */
+static const uint64_t *seen_ids(const struct interest *interest, struct interest_viewer *viewer)
 {
     if (viewer->version == interest->version) return viewer->seen;
-    memset(viewer->seen, 0, words * sizeof *viewer->seen);
-    for (uint32_t i = 0; i < viewer->count; i++) {
-        add_key(interest, viewer->seen, viewer->keys[i]);
+    for (size_t word = 0; word < interest->words; word++) {
+        for (uint64_t left = viewer->seen[word]; left != 0; left &= left - 1) {
+            uint32_t id = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(left);
+            if (interest->born[id] > viewer->version) viewer->seen[word] &= ~(left & -left);
+        }
     }
     return viewer->seen;
 }
 
-/* The places found, ascending, and their keys. */
-static void list_found(const struct interest *interest, struct interest_viewer *viewer,
-                       size_t words)
+/* The ids found as places in the frame, ascending as they do. */
+static uint32_t list_found(const struct interest *interest)
 {
     uint32_t count = 0;
-    for (size_t word = 0; word < words; word++) {
+    for (size_t word = 0; word < interest->words; word++) {
         for (uint64_t left = interest->found[word]; left != 0; left &= left - 1) {
-            uint32_t index = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(left);
-            viewer->indices[count] = index;
-            viewer->keys[count] = interest->orders[index];
-            count++;
+            uint32_t id = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(left);
+            interest->visible[count++] = interest->places[id];
         }
     }
-    viewer->count = count;
+    return count;
 }
 
 const uint32_t *interest_update(struct interest *interest, uint32_t viewer_index,
@@ -246,30 +250,26 @@ const uint32_t *interest_update(struct interest *interest, uint32_t viewer_index
     ARB_ASSERT(viewer_index < interest->config.viewer_capacity);
     ARB_ASSERT(interest->frame != NULL);
     struct interest_viewer *viewer = &interest->viewers[viewer_index];
-    size_t words = words_of(interest->order_count);
-    const uint64_t *seen = seen_places(interest, viewer, words);
-    memset(interest->found, 0, words * sizeof *interest->found);
+    const uint64_t *seen = seen_ids(interest, viewer);
+    memset(interest->found, 0, interest->words * sizeof *interest->found);
     interest->candidates += search(interest, seen, (double)centre.x, (double)centre.y);
     for (uint32_t i = 0; i < always_count; i++) {
-        uint32_t order = arb_key_order(always[i]);
-        ARB_ASSERT(i == 0 || arb_key_order(always[i - 1]) < order);
-        add_key(interest, interest->found, order);
+        ARB_ASSERT(i == 0 || arb_key_order(always[i - 1]) < arb_key_order(always[i]));
+        add_key(interest, interest->found, always[i]);
     }
-    list_found(interest, viewer, words);
+    *count = list_found(interest);
     /* What was found is what was seen the next time. */
     uint64_t *found = interest->found;
     interest->found = viewer->seen;
     viewer->seen = found;
     viewer->version = interest->version;
-    *count = viewer->count;
-    return viewer->indices;
+    return interest->visible;
 }
 
 void interest_forget(struct interest *interest, uint32_t viewer)
 {
     ARB_ASSERT(viewer < interest->config.viewer_capacity);
-    interest->viewers[viewer].count = 0;
-    interest->viewers[viewer].version = 0;
+    interest->viewers[viewer].version = 0; /* everybody was born later */
 }
 
 uint64_t interest_candidates(const struct interest *interest)

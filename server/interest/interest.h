@@ -23,12 +23,13 @@ struct interest *interest_create(struct arb_arena *arena, const struct interest_
 /* Cell of a coordinate: floor(v / size). */
 int32_t interest_cell(float v, float cell_m);
 
-/* Registers every entity of the frame in every cell that its bounds (body too) touch. */
+/* Registers every entity of the frame in every cell that its bounds (body too) touch. Ids are below
+ * entity_capacity. */
 void interest_build(struct interest *interest, const struct arb_frame *frame);
 
 /* Renews the set of that viewer, whose eye is at `centre` (m); `always` are keys that are in
  * regardless (ascending, the own character among them). Returns indices into frame->entities,
- * ascending; valid until the next call for this viewer. */
+ * ascending; valid until the next call for any viewer. */
 const uint32_t *interest_update(struct interest *interest, uint32_t viewer, struct arb_vec2 centre,
                                 const struct arb_key *always, uint32_t always_count,
                                 uint32_t *count);

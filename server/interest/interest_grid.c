@@ -143,7 +143,7 @@ static void add_body(struct interest_grid *grid, const struct arb_frame *frame, 
         /* Half of both sides is more than half of the diagonal. */
         float half = ((float)(box.high_x - box.low_x) + (float)(box.high_y - box.low_y)) * 0.5F;
         grid->runs[grid->run_count++] = (struct grid_run){first, count, half * unit + RUN_SLACK_M};
-        struct grid_entry entry = {middle_x, middle_y, index, grid->run_count & 0xFFFFFFU,
+        struct grid_entry entry = {middle_x, middle_y, entity->key.id, grid->run_count & 0xFFFFFFU,
                                    entity->kind};
         double low_x = (double)((float)box.low_x * unit) - radius;
         double low_y = (double)((float)box.low_y * unit) - radius;
@@ -162,7 +162,7 @@ static void add_entity(struct interest_grid *grid, const struct interest_config 
     const struct arb_kind *kind = &config->schema->kinds[entity->kind];
     double radius = (double)config->radius_of_kind[entity->kind];
     struct arb_vec2 at = arb_published_position(kind, entity, frame->tick, config->tick_rate);
-    struct grid_entry entry = {at.x, at.y, index, 0, entity->kind};
+    struct grid_entry entry = {at.x, at.y, entity->key.id, 0, entity->kind};
     add_part(grid, entry, interest_grid_span(grid, (double)at.x - radius, (double)at.x + radius),
              interest_grid_span(grid, (double)at.y - radius, (double)at.y + radius));
     if (entity->body_count > 0) add_body(grid, frame, index, radius);

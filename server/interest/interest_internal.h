@@ -25,7 +25,7 @@ struct grid_span {
 /* A part in one cell; what the test of a circle reads is here, so that it follows no index. */
 struct grid_entry {
     float x, y;        /* m, the circle; of a run the middle of its box */
-    uint32_t entity;   /* index into frame->entities */
+    uint32_t id;       /* of the entity */
     uint32_t run : 24; /* 1 + index of the run of body points, 0: the entity's own circle */
     uint32_t kind : 8;
 };
@@ -55,11 +55,8 @@ struct interest_grid {
 };
 
 struct interest_viewer {
-    uint32_t *keys;    /* arb_key_order of the visible set, ascending */
-    uint32_t *indices; /* the same as places in the frame it was made for */
-    uint32_t count;
-    uint32_t version; /* of the places in `seen`; 0: none, they are made from the keys */
-    uint64_t *seen;   /* bit per place */
+    uint64_t *seen;   /* bit per id */
+    uint32_t version; /* when that was; 0: nothing of it counts */
 };
 
 struct interest {
@@ -68,11 +65,14 @@ struct interest {
     double limits[2][ARB_KINDS_MAX];  /* m^2, their squares */
     struct interest_grid grid;
     const struct arb_frame *frame;
-    uint32_t *orders; /* arb_key_order of its entities */
-    uint32_t order_count;
-    uint16_t *places; /* [65,536] by id: where it is, or was in an earlier frame */
-    uint32_t version; /* +1 when an entity came or went; from 1 */
-    uint64_t *found;  /* bit per place, of the update under way */
+    /* By id, of the entity that has it in the newest frame or had it last. */
+    uint32_t *orders;  /* arb_key_order; 0: nobody yet */
+    uint32_t *born;    /* version with which it came */
+    uint16_t *places;  /* where it is, or was, in the frame */
+    uint32_t version;  /* +1 with each frame that brings somebody */
+    size_t words;      /* of a set, as far as ids were ever in use */
+    uint64_t *found;   /* bit per id, of the update under way */
+    uint32_t *visible; /* what it returns */
     struct interest_viewer *viewers;
     uint64_t candidates;
 };

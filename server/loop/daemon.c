@@ -135,6 +135,12 @@ static void draw_token(void *owner, uint8_t *bytes, size_t count)
     ARB_ASSERT(got == (ssize_t)count);
 }
 
+static uint64_t read_clock(void *owner)
+{
+    (void)owner;
+    return loop_now_ns();
+}
+
 static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, char *error)
 {
     const struct config *config = daemon->config;
@@ -163,6 +169,8 @@ static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, 
         .messages_per_tick = (uint32_t)config->net.messages_per_tick,
         .bad_messages_max = BAD_MESSAGES_MAX,
         .hello_timeout_ms = (uint32_t)config->auth.timeout_ms,
+        .tick_rate = (uint32_t)config->match.tick_rate,
+        .clock = read_clock,
         .spectator_delay_ticks = match_spectator_delay_ticks(&config->match),
         .random = draw_token,
         .notice = loop_log_notice,

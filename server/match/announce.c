@@ -216,8 +216,9 @@ static void welcome_new(struct match *match)
 
 static bool is_turn(const struct match *match, uint16_t slot)
 {
-    return news_is_turn(match->present, (uint32_t)match->config.tick_rate, match->world.head->tick,
-                        slot);
+    return news_is_turn(match->present, (uint32_t)match->config.tick_rate,
+                        (uint32_t)match->config.snapshot_interval_ticks,
+                        match->world.head->tick - 1, slot);
 }
 
 /* Whoever is told of all lines in this tick needs no word of its own one. */
@@ -238,10 +239,22 @@ static void hurry(struct match *match, const struct arb_event_death *death)
     }
 }
 
-/* Before a phase ends everybody has the final scores, behind the players that they are of. */
+static void put_alone(struct match *match, const struct arb_event *event)
+{
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        const struct match_seat *seat = &match->seats[slot];
+        if (seat->seated && !seat->needs_welcome) put_event(match, slot, event);
+    }
+}
+
+/* Before a round ends everybody has the final scores, behind the players that they are of. */
 static void put_to_all(struct match *match, const struct arb_event *event)
 {
     bool at_once = news_cannot_wait(event);
+    if (at_once && !news_comes_last(event)) {
+        put_alone(match, event);
+        return;
+    }
     if (at_once || news_is_full(&match->news)) catch_up_all(match);
     for (uint16_t slot = 0; at_once && slot < match->world.head->player_capacity; slot++) {
         if (!match->seats[slot].needs_welcome) put_scores(match, slot);
@@ -272,12 +285,14 @@ static bool put_tick_events(struct match *match)
     return decided;
 }
 
-/* Once a second, spread over the players; and once more, final, in the tick that decided the match.
+/* Once a second, beside a snapshot and spread over the players; and once more, final, in the tick
+ * that decided the match.
  */
 static void put_counts(struct match *match, uint16_t slot, bool final)
 {
     uint32_t every = COUNTS_EVERY_S * (uint32_t)match->config.tick_rate;
-    if (final || (match->world.head->tick + slot) % every == 0) {
+    uint32_t interval = (uint32_t)match->config.snapshot_interval_ticks;
+    if (final || news_is_due(every, interval, match->world.head->tick - 1, slot)) {
         uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
         put(match, slot, bytes,
             arb_message_encode(ARB_MESSAGE_COUNTS, &arb_counts_fields, &match->seats[slot].counts,

@@ -47,9 +47,17 @@ uint64_t news_message(struct news *news, uint64_t told, const uint8_t **bytes, s
     return told + made->used;
 }
 
-bool news_is_turn(uint32_t present, uint32_t tick_rate, arb_tick tick, uint32_t index)
+bool news_is_due(uint32_t every, uint32_t interval, arb_tick published, uint32_t index)
+{
+    if (published % interval != 0) return false;
+    uint32_t snapshots = every > interval ? every / interval : 1;
+    return (published / interval + index) % snapshots == 0;
+}
+
+bool news_is_turn(uint32_t present, uint32_t tick_rate, uint32_t interval, arb_tick published,
+                  uint32_t index)
 {
     uint32_t every = (present + PRESENT_PER_TICK - 1) / PRESENT_PER_TICK;
     if (every > tick_rate) every = tick_rate;
-    return every <= 1 || (tick + index) % every == 0;
+    return every <= 1 || news_is_due(every, interval, published, index);
 }

@@ -40,14 +40,27 @@ void news_add(struct news *news, const struct arb_event *event);
  * call. Returns up to where it tells. */
 uint64_t news_message(struct news *news, uint64_t told, const uint8_t **bytes, size_t *size);
 
-/* Whether it is the turn of receiver `index`, of many, in this tick: the more are present, the
- * longer each waits, a second at most. */
-bool news_is_turn(uint32_t present, uint32_t tick_rate, arb_tick tick, uint32_t index);
+/* Whether it is the turn of receiver `index`, of many, with the tick that is `published`: the more
+ * are present, the longer each waits, a second at most. Whoever waits at all does so for a tick
+ * with a snapshot (each `interval` ticks), whose datagram the news then shares. */
+bool news_is_turn(uint32_t present, uint32_t tick_rate, uint32_t interval, arb_tick published,
+                  uint32_t index);
 
-/* Everybody is told of this at once, with all that came before it, final scores included. */
+/* The same for what is due each `every` ticks. */
+bool news_is_due(uint32_t every, uint32_t interval, arb_tick published, uint32_t index);
+
+/* Everybody is told of this at once. */
 static inline bool news_cannot_wait(const struct arb_event *event)
 {
     return event->kind == ARB_EVENT_PHASE || event->kind == ARB_EVENT_RESULT;
+}
+
+/* And with all that came before it, final scores included. What begins can be told alone: a crowd
+ * that has just come, and begins, has much to be told of. */
+static inline bool news_comes_last(const struct arb_event *event)
+{
+    return event->kind == ARB_EVENT_RESULT ||
+           (event->kind == ARB_EVENT_PHASE && event->phase.phase >= ARB_PHASE_RESULT);
 }
 
 #endif

@@ -70,9 +70,6 @@ struct spectators *spectators_create(struct match *match, struct arb_arena *aren
         arb_arena_take_array(arena, MATCH_SESSIONS_MAX, sizeof *spectators->of_session);
     uint32_t viewers = players + spectators->capacity;
     spectators->always = arb_arena_take_array(arena, entities + 1, sizeof *spectators->always);
-    spectators->visible = arb_arena_take_array(arena, viewers, sizeof *spectators->visible);
-    spectators->visible_count =
-        arb_arena_take_array(arena, viewers, sizeof *spectators->visible_count);
     spectators->first_of = arb_arena_take_array(arena, viewers, sizeof *spectators->first_of);
     spectators->order =
         arb_arena_take_array(arena, spectators->capacity, sizeof *spectators->order);
@@ -276,12 +273,12 @@ static void put_to_all(struct match *match, const struct arb_event *event)
 static void tell_event(struct match *match, const struct arb_event *event, arb_tick shown)
 {
     struct spectators *spectators = match->spectators;
-    /* Players only get it when they see it: it cannot wait either. */
-    if (event->kind == ARB_EVENT_IMPACT) {
+    bool at_once = news_cannot_wait(event);
+    /* An impact players only get when they see it: it cannot wait either. */
+    if (event->kind == ARB_EVENT_IMPACT || (at_once && !news_comes_last(event))) {
         put_to_all(match, event);
         return;
     }
-    bool at_once = news_cannot_wait(event);
     if (at_once || news_is_full(&spectators->news)) catch_up_all(match);
     for (uint32_t i = 0; at_once && i < spectators->capacity; i++) {
         tell_scores(match, &spectators->list[i], shown);
@@ -300,8 +297,9 @@ static void tell_events(struct match *match, arb_tick shown)
         if (event->kind != ARB_EVENT_SCORE) tell_event(match, event, shown); /* is added up */
     }
     uint32_t rate = (uint32_t)match->config.tick_rate;
+    uint32_t interval = (uint32_t)spectators->interval;
     for (uint32_t i = 0; i < spectators->capacity && spectators->count > 0; i++) {
-        if (!news_is_turn(match->present, rate, shown, i)) continue;
+        if (!news_is_turn(match->present, rate, interval, shown, i)) continue;
         catch_up(match, &spectators->list[i]);
         tell_scores(match, &spectators->list[i], shown);
     }
@@ -400,7 +398,8 @@ static void look(struct spectators *spectators, const struct spectator_scene *sc
     }
 }
 
-/* One visible set for all who follow the same player; a camera has one of its own. */
+/* One visible set for all who follow the same player, whose turns come one behind the other; a
+ * camera has one of its own. */
 static void find_visible(struct spectators *spectators, const struct spectator_scene *scene,
                          const struct spectator *spectator)
 {
@@ -414,9 +413,8 @@ static void find_visible(struct spectators *spectators, const struct spectator_s
     }
     uint32_t count =
         match_merge_key(scene->always, scene->always_count, spectator->watched, spectators->always);
-    spectators->visible[viewer] =
-        interest_update(spectators->interest, index, spectator->eye, spectators->always, count,
-                        &spectators->visible_count[viewer]);
+    spectators->visible = interest_update(spectators->interest, index, spectator->eye,
+                                          spectators->always, count, &spectators->visible_count);
     spectators->viewed[viewer] = tick;
 }
 
@@ -426,8 +424,8 @@ static void send_snapshot(struct match *match, const struct spectator_scene *sce
                           struct spectator *spectator)
 {
     struct spectators *spectators = match->spectators;
-    const uint32_t *visible = spectators->visible[spectator->viewer];
-    uint32_t count = spectators->visible_count[spectator->viewer];
+    const uint32_t *visible = spectators->visible;
+    uint32_t count = spectators->visible_count;
     if (match->observer.snapshot != NULL) {
         /* Walls hide nothing from them. */
         struct match_sight sight = {.session = spectator->session,

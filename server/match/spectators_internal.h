@@ -76,9 +76,9 @@ struct spectators {
     struct replicate *replicate; /* client `first_client` + place */
     uint32_t first_viewer;       /* [players] who follow a slot together, then [capacity] cameras */
     uint32_t first_client;
-    struct arb_key *always;   /* [entities + 1] of one viewer */
-    const uint32_t **visible; /* [players + capacity] by viewer, of the snapshot at hand */
-    uint32_t *visible_count;
+    struct arb_key *always;  /* [entities + 1] of one viewer */
+    const uint32_t *visible; /* of the viewer at hand */
+    uint32_t visible_count;
     uint16_t *first_of; /* [players + capacity] place of the first with that viewer */
     uint16_t *order;    /* [capacity] places, as snapshots are sent */
     arb_tick *viewed;   /* [players + capacity] tick of its newest set */

@@ -90,6 +90,10 @@ static void set_state(struct net *net, struct session *session, enum session_sta
     session->state = (uint8_t)state;
     if (state == SESSION_GREETING) net->greeting_count++;
     if (state == SESSION_FREE) net->session_count--;
+    if (state == SESSION_FREE && session->ping_waits > 0) {
+        session->ping_waits = 0;
+        net->pings_open--;
+    }
 }
 
 /* A LEAVE or LOST in the inbox; when its turn comes and the match never took the JOIN, it is
@@ -228,7 +232,33 @@ static arb_tick tick_told(const struct net *net, const struct session *session)
     return net->next_tick - (late ? net->config.spectator_delay_ticks : 0);
 }
 
-static void on_ping(struct net *net, const struct session *session, struct port_session id,
+/* Stage 9 is some milliseconds after the tick has read its messages: the clock that a pong tells
+ * goes on meanwhile, and so does the wait that it admits. */
+void net_answer_ping(struct net *net, uint32_t index)
+{
+    struct session *session = &net->sessions[index];
+    const struct net_config *config = &net->config;
+    uint64_t now_ns = config->clock != NULL ? config->clock(config->clock_owner) : net->now_ns;
+    uint64_t later_ns = now_ns > net->now_ns ? now_ns - net->now_ns : 0;
+    uint64_t fraction = net->fraction + later_ns * config->tick_rate * 65536 / 1000000000U;
+    uint64_t wait_us = now_ns > session->pinged_ns ? (now_ns - session->pinged_ns) / 1000 : 0;
+    struct arb_pong pong = {
+        .sequence = session->ping,
+        .tick = (uint32_t)(tick_told(net, session) + fraction / 65536),
+        .fraction = (uint16_t)(fraction % 65536),
+        .wait_us = wait_us < UINT32_MAX ? (uint32_t)wait_us : UINT32_MAX,
+    };
+    uint8_t bytes[32];
+    size_t size =
+        arb_message_encode(ARB_MESSAGE_PONG, &arb_pong_fields, &pong, bytes, sizeof bytes);
+    ARB_ASSERT(size > 0);
+    session->ping_waits = 0;
+    net->pings_open--;
+    arb_net_send(net->transport, index, ARB_NET_CHANNEL_UNSEQUENCED, bytes, size);
+    net_count(net->counters.out, bytes, size);
+}
+
+static void on_ping(struct net *net, struct session *session, struct port_session id,
                     const struct arb_net_event *event)
 {
     struct arb_ping ping;
@@ -237,21 +267,11 @@ static void on_ping(struct net *net, const struct session *session, struct port_
                                       &ping))) {
         return;
     }
-    uint64_t waited_ns = net->now_ns > event->received_ns ? net->now_ns - event->received_ns : 0;
-    uint64_t waited_us = waited_ns / 1000;
-    struct arb_pong pong = {
-        .sequence = ping.sequence,
-        .tick = (uint32_t)tick_told(net, session),
-        .fraction = net->fraction,
-        .wait_us = waited_us < UINT32_MAX ? (uint32_t)waited_us : UINT32_MAX,
-    };
-    uint8_t bytes[32];
-    size_t size =
-        arb_message_encode(ARB_MESSAGE_PONG, &arb_pong_fields, &pong, bytes, sizeof bytes);
-    ARB_ASSERT(size > 0);
-    arb_net_send(net->transport, id.index, ARB_NET_CHANNEL_UNSEQUENCED, bytes, size);
-    net_count(net->counters.out, bytes, size);
-    net->answered = true;
+    if (session->ping_waits > 0) net_answer_ping(net, id.index);
+    session->ping = ping.sequence;
+    session->pinged_ns = event->received_ns;
+    session->ping_waits = NET_PONG_TICKS;
+    net->pings_open++;
 }
 
 /* What is for the next tick. No client sends it before its welcome, which follows its HELLO, nor

@@ -32,11 +32,15 @@ struct net_config {
     uint32_t messages_per_tick; /* per session; more are dropped and counted */
     uint32_t bad_messages_max;  /* of one session before it is disconnected */
     uint32_t hello_timeout_ms;  /* connected and silent for so long: cut */
+    uint32_t tick_rate;         /* Hz */
     /* So far behind is the time that spectators are told: that of all they get. */
     uint32_t spectator_delay_ticks;
     /* Bytes that nobody can guess, for resume tokens: of the system, or of the simulator's seed. */
     void (*random)(void *random_owner, uint8_t *bytes, size_t count);
     void *random_owner;
+    /* What net_receive is told, later in the tick; NULL: no time passes within one. */
+    uint64_t (*clock)(void *clock_owner);
+    void *clock_owner;
     void (*notice)(void *observer, const struct net_notice *notice); /* may be NULL */
     void *observer;
 };
@@ -59,9 +63,10 @@ struct net *net_create(struct arb_arena *arena, const struct net_config *config,
                        struct arb_net *transport);
 void net_destroy(struct net *net);
 
-/* Reads the socket; what a tick will want waits in the inbox until the port's `take` decodes it;
- * answers pings at once. next_tick and fraction (1/65536) say where the clock stands: see struct
- * arb_pong. Flushes what it answered. */
+/* Reads the socket; what a tick will want waits in the inbox until the port's `take` decodes it.
+ * next_tick and fraction (1/65536) say where the clock stands: see struct arb_pong. A ping is
+ * answered beside the next message to its client, or by the port's third `flush`; what was refused
+ * is flushed at once. */
 void net_receive(struct net *net, uint64_t now_ns, arb_tick next_tick, uint16_t fraction);
 
 /* The port for match_create. */

@@ -23,6 +23,9 @@ struct session {
     uint8_t role;   /* enum arb_role, of its HELLO */
     uint8_t resume; /* the same */
     uint16_t part_message;
+    uint16_t ping;      /* sequence of the one that is to be answered */
+    uint8_t ping_waits; /* flushes left that its answer may wait for company; 0: there is none */
+    uint64_t pinged_ns; /* when it reached the socket */
 };
 
 /* A JOIN in the inbox. */
@@ -47,6 +50,9 @@ enum {
      * these messages are begun per tick, the others wait. Else the crowd of a thousand stalls the
      * match by seconds, and the million messages take memory that is of no use ever after. */
     NET_JOIN_MESSAGES = 4096,
+    /* Ticks in which a pong waits for the next message to its client: that is a snapshot, whose
+     * datagram it shares. A datagram of its own costs as much as a snapshot's. */
+    NET_PONG_TICKS = 3,
 };
 
 /* Messages in order of arrival. Emptied by each tick, so it is a plain stretch of memory; its size
@@ -71,11 +77,15 @@ struct net {
     uint16_t fraction;
     uint8_t door; /* enum arb_refusal; 0: open */
     uint32_t session_count, greeting_count;
-    bool answered; /* something waits for a flush */
+    uint32_t pings_open; /* sessions with ping_waits > 0 */
+    bool answered;       /* something waits for a flush */
 };
 
 /* NULL when that session is not there any more. */
 struct session *net_find(struct net *net, struct port_session id);
+
+/* Answers the ping that waits in that place. */
+void net_answer_ping(struct net *net, uint32_t index);
 
 /* Counts a message under its type in one of the tables of the counters. */
 void net_count(struct net_traffic *traffic, const uint8_t *bytes, size_t size);

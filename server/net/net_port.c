@@ -134,6 +134,7 @@ static void port_put(void *owner, struct port_session id, uint8_t channel, const
     struct net *net = owner;
     struct session *session = net_find(net, id);
     if (session == NULL || session->state != SESSION_OPEN) return;
+    if (session->ping_waits > 0) net_answer_ping(net, id.index);
     if (size > ARB_NET_MESSAGE_MAX) {
         ARB_ASSERT(channel == PORT_CHANNEL_RELIABLE);
         put_parts(net, session, id.index, bytes, size);
@@ -152,9 +153,23 @@ static void port_refuse(void *owner, struct port_session id, enum arb_refusal re
     net_refuse_reason(net, id, reason);
 }
 
+/* Nothing was sent to them for ticks: they need not wait longer. */
+static void answer_lonely(struct net *net)
+{
+    for (uint32_t i = 0; i < net->config.session_capacity && net->pings_open > 0; i++) {
+        struct session *session = &net->sessions[i];
+        if (session->ping_waits > 1) {
+            session->ping_waits--;
+        } else if (session->ping_waits == 1) {
+            net_answer_ping(net, i);
+        }
+    }
+}
+
 static void port_flush(void *owner)
 {
     struct net *net = owner;
+    answer_lonely(net);
     arb_net_flush(net->transport, net->now_ns);
     net->answered = false;
 }

@@ -450,6 +450,12 @@ static void fetch_entries(const struct replicate_state *state, const struct repl
     }
 }
 
+/* Spectators have none. */
+static void fetch_own(const struct replicate_state *state, uint32_t place)
+{
+    if (state->said[place].has_own) fetch(&state->owns[place], sizeof *state->owns);
+}
+
 /* In three steps, since each tells where the next one looks, and none waits for what another one
  * has asked for. */
 void replicate_expect(const struct replicate *replicate, const uint16_t *next)
@@ -473,6 +479,8 @@ void replicate_expect(const struct replicate *replicate, const uint16_t *next)
         const struct replicate_state *state = &clients[next[0]];
         fetch_entries(state, &state->sent[state->newest_acked % REPLICATE_RING]);
         fetch_entries(state, &state->sent[state->newest % REPLICATE_RING]);
+        fetch_own(state, state->newest_acked % REPLICATE_RING);
+        fetch_own(state, (state->newest + 1) % REPLICATE_RING);
     }
 }
 

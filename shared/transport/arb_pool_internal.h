@@ -1,7 +1,8 @@
 /* The memory that ENet and the event queue of one endpoint live in: blocks of a few sizes, each
- * size with a list of free ones. Grows in chunks through arb_mem_*, so growth is counted; gives
- * nothing back before arb_pool_free. Larger requests (ENet's host and peers, at creation) go to
- * arb_mem_* one by one. Not thread-safe.
+ * size with a list of free ones (beside them, so that the next ones are known before they are
+ * read). Grows in chunks through arb_mem_*, so growth is counted; gives nothing back before
+ * arb_pool_free. Larger requests (ENet's host and peers, at creation) go to arb_mem_* one by one.
+ * Not thread-safe.
  */
 #ifndef ARB_POOL_INTERNAL_H
 #define ARB_POOL_INTERNAL_H
@@ -12,7 +13,8 @@
 enum { ARB_POOL_SIZES = 5 };
 
 struct arb_pool_size {
-    struct arb_pool_free *free;
+    void **free; /* [free_capacity] blocks given back, the newest last */
+    uint32_t free_count, free_capacity, block_count;
     uint8_t *fresh, *fresh_end; /* never used yet; so untouched memory stays unbacked */
 };
 

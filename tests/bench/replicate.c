@@ -51,7 +51,7 @@ static struct bench {
     struct arb_own own[PLAYERS_MAX];
     uint64_t bytes, messages;
     uint64_t seen;
-    const uint32_t *visible[PLAYERS_MAX];
+    uint32_t visible[PLAYERS_MAX][PLAYERS_MAX];
     uint32_t counts[PLAYERS_MAX];
     uint64_t interest_ns, begin_ns, send_ns; /* of one snapshot for all, the least */
     arb_tick tick;
@@ -193,7 +193,9 @@ static void send_all(const struct scene *scene, uint32_t id)
     for (uint32_t i = 0; i < scene->players; i++) {
         struct arb_key own_key = frame->entities[i].key;
         struct arb_vec2 eye = {bench.own[i].x, bench.own[i].y};
-        bench.visible[i] = interest_update(bench.interest, i, eye, &own_key, 1, &bench.counts[i]);
+        const uint32_t *visible =
+            interest_update(bench.interest, i, eye, &own_key, 1, &bench.counts[i]);
+        memcpy(bench.visible[i], visible, bench.counts[i] * sizeof *visible);
     }
     uint64_t looked = cpu_ns();
     replicate_begin(bench.replicate, frame);

@@ -288,6 +288,7 @@ static void open_bench(const struct scene *scene, uint64_t seed, uint32_t specta
                                         .messages_per_tick = 16,
                                         .bad_messages_max = 1000,
                                         .hello_timeout_ms = 60000,
+                                        .tick_rate = RATE,
                                         .random = draw_token,
                                         .spectator_delay_ticks =
                                             match_spectator_delay_ticks(&bench.run.config.match)},

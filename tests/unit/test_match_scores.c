@@ -86,7 +86,7 @@ Test(match_scores, each_receiver_has_all_newest_lines_after_its_turn)
     for (uint32_t tick = 1; tick < TICKS; tick++) {
         change_some(&scores, &rng);
         for (uint32_t i = 0; i < RECEIVERS; i++) {
-            if (!news_is_turn(PLAYERS, 60, tick, i)) continue;
+            if (!news_is_turn(PLAYERS, 60, 2, tick, i)) continue;
             lines += hear(&scores, &receivers[i], tick);
             check_all(&receivers[i]);
         }
@@ -115,16 +115,22 @@ Test(match_scores, a_full_board_at_its_widest_has_room)
     arb_arena_free(&arena);
 }
 
-Test(match_scores, turns_are_a_tick_for_few_and_a_second_for_a_thousand)
+Test(match_scores, turns_are_a_tick_for_few_and_a_second_with_a_snapshot_for_a_thousand)
 {
     static const struct {
-        uint32_t present, rate, every;
-    } rows[] = {{0, 60, 1}, {16, 60, 1}, {17, 60, 2}, {64, 60, 4}, {1000, 60, 60}, {1000, 20, 20}};
+        uint32_t present, rate, interval, every;
+    } rows[] = {{0, 60, 1, 1},     {0, 60, 3, 1},     {16, 60, 2, 1},   {17, 60, 1, 2},
+                {17, 60, 2, 2},    {64, 60, 2, 4},    {64, 60, 6, 6},   {1000, 60, 1, 60},
+                {1000, 60, 2, 60}, {1000, 60, 3, 60}, {1000, 20, 1, 20}};
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         for (uint32_t index = 0; index < 100; index++) {
             uint32_t due = 0;
-            for (arb_tick tick = 1000; tick < 1000 + rows[row].every; tick++) {
-                due += news_is_turn(rows[row].present, rows[row].rate, tick, index);
+            for (arb_tick tick = 1001; tick < 1001 + rows[row].every; tick++) {
+                bool is_turn = news_is_turn(rows[row].present, rows[row].rate, rows[row].interval,
+                                            tick, index);
+                due += is_turn;
+                if (rows[row].every == 1 || !is_turn) continue;
+                cr_assert_eq(tick % rows[row].interval, 0, "row %zu", row);
             }
             cr_assert_eq(due, 1, "row %zu", row);
         }
@@ -188,7 +194,7 @@ Test(match_scores, few_are_told_of_each_change_in_its_tick)
 
 Test(match_scores, a_crowd_is_told_of_the_own_line_at_once_and_of_others_in_turn)
 {
-    enum { CROWD = 80, EVERY = 5 };
+    enum { CROWD = 80, EVERY = 4 }; /* each fifth tick, but with a snapshot */
     bool by_event;
     open_with(CROWD);
     scoring_slot = 0;
@@ -202,7 +208,7 @@ Test(match_scores, a_crowd_is_told_of_the_own_line_at_once_and_of_others_in_turn
         cr_assert(score == -1 || score == player(0)->score);
         others += score != -1;
     }
-    cr_assert_eq(events, 8 * EVERY);
+    cr_assert_eq(events, 10 * (EVERY - 1));
     cr_assert_eq(others, 10);
 }
 
@@ -210,8 +216,8 @@ Test(match_scores, everybody_has_the_final_scores_before_the_result)
 {
     open_with(80);
     scoring_slot = 1;
-    for (int i = 0; i < 7; i++) {
-        tick();
+    for (int i = 0; i < 8; i++) {
+        tick(); /* the last of them is nobody's turn */
     }
     match_abort(match, ARB_END_ABORTED);
     tick();

@@ -3,6 +3,7 @@
 #include "shared/base/arb_rng.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SESSIONS = 4, PER_TICK = 8, BAD_MAX = 5, TICK_US = 16667, LONG_BYTES = 5000 };
@@ -12,8 +13,9 @@ struct peer {
     struct arb_net *net;
     bool connected, gone;
     uint32_t gone_data;
-    uint8_t last[2048]; /* newest message */
+    uint8_t last[2048]; /* newest message, of type `keep` when that is not 0 */
     size_t last_size;
+    uint8_t keep;
     uint32_t received[256]; /* by type */
     uint8_t parts_bytes[LONG_BYTES];
     struct arb_parts parts;
@@ -56,6 +58,7 @@ static void open_scene(void)
                                 .messages_per_tick = PER_TICK,
                                 .bad_messages_max = BAD_MAX,
                                 .hello_timeout_ms = 2000,
+                                .tick_rate = 60,
                                 .spectator_delay_ticks = 600,
                                 .random = draw_bytes};
     scene.net = net_create(&scene.arena, &config, transport);
@@ -94,8 +97,10 @@ static void peer_event(struct peer *peer, const struct arb_net_event *event)
     }
     if (event->type != ARB_NET_MESSAGE) return;
     peer->received[event->bytes[0]]++;
-    memcpy(peer->last, event->bytes, event->size);
-    peer->last_size = event->size;
+    if (peer->keep == 0 || peer->keep == event->bytes[0]) {
+        memcpy(peer->last, event->bytes, event->size);
+        peer->last_size = event->size;
+    }
     struct arb_part part;
     if (event->bytes[0] == ARB_MESSAGE_PART) {
         cr_assert_eq(arb_part_decode(event->bytes, event->size, &part), ARB_DECODE_OK);
@@ -316,26 +321,86 @@ Test(net, silent_connection_is_cut_after_its_time)
     close_scene();
 }
 
-Test(net, ping_is_answered_at_once_with_the_clock)
+static void say_ping(struct peer *peer, uint16_t sequence)
+{
+    uint8_t bytes[16];
+    struct arb_ping ping = {.sequence = sequence};
+    size_t size =
+        arb_message_encode(ARB_MESSAGE_PING, &arb_ping_fields, &ping, bytes, sizeof bytes);
+    say(peer, ARB_NET_CHANNEL_UNSEQUENCED, bytes, size);
+    arb_net_flush(peer->net, scene.now_us * 1000);
+}
+
+static struct arb_pong heard_pong(struct peer *peer)
+{
+    struct arb_pong pong = {0};
+    cr_assert_eq(
+        arb_message_decode(ARB_MESSAGE_PONG, &arb_pong_fields, peer->last, peer->last_size, &pong),
+        ARB_DECODE_OK);
+    return pong;
+}
+
+Test(net, ping_is_answered_with_the_clock_also_when_nothing_else_is_sent)
 {
     open_scene();
     joined(0, "Ada");
     scene.tick = 0x1000000FFULL;
-    uint8_t bytes[16];
-    struct arb_ping ping = {.sequence = 0xABCD};
-    size_t size =
-        arb_message_encode(ARB_MESSAGE_PING, &arb_ping_fields, &ping, bytes, sizeof bytes);
-    say(&scene.peers[0], ARB_NET_CHANNEL_UNSEQUENCED, bytes, size);
-    pass(1);
-    struct arb_pong pong;
+    say_ping(&scene.peers[0], 0xABCD);
+    pass(2);
     cr_assert_eq(scene.peers[0].received[ARB_MESSAGE_PONG], 1);
-    cr_assert_eq(arb_message_decode(ARB_MESSAGE_PONG, &arb_pong_fields, scene.peers[0].last,
-                                    scene.peers[0].last_size, &pong),
-                 ARB_DECODE_OK);
+    struct arb_pong pong = heard_pong(&scene.peers[0]);
     cr_assert_eq(pong.sequence, 0xABCD);
     cr_assert_eq(pong.tick, 0xFF);
     cr_assert_eq(pong.fraction, 0x4321);
+    cr_assert_gt(pong.wait_us, TICK_US / 4);
     cr_assert_lt(pong.wait_us, 20000);
+    close_scene();
+}
+
+/* As the clock goes on while a tick works. */
+static uint64_t late_clock(void *owner)
+{
+    (void)owner;
+    return (scene.now_us + TICK_US) * 1000;
+}
+
+Test(net, pong_shares_the_datagram_of_the_next_message_and_tells_the_clock_of_then)
+{
+    open_scene();
+    struct port_session id = joined(0, "Ada");
+    scene.net->config.clock = late_clock;
+    scene.tick = 0x1000000FFULL;
+    say_ping(&scene.peers[0], 7);
+    scene.now_us += TICK_US;
+    arb_simnet_advance(scene.simnet, scene.now_us);
+    net_receive(scene.net, scene.now_us * 1000, scene.tick, 0x4321);
+    const struct arb_net_counters *sent = arb_net_counters(net_transport(scene.net));
+    uint64_t before = sent->datagrams_out;
+    const uint8_t snapshot[] = {ARB_MESSAGE_SNAPSHOT, 1, 2, 3};
+    scene.port.put(scene.port.owner, id, PORT_CHANNEL_UNSEQUENCED, snapshot, sizeof snapshot);
+    scene.port.flush(scene.port.owner);
+    cr_assert_eq(sent->datagrams_out, before + 1, "both in one");
+    cr_assert_eq(net_counters(scene.net)->out[ARB_MESSAGE_PONG].messages, 1);
+    scene.peers[0].keep = ARB_MESSAGE_PONG;
+    pass(2);
+    cr_assert_eq(scene.peers[0].received[ARB_MESSAGE_SNAPSHOT], 1);
+    struct arb_pong pong = heard_pong(&scene.peers[0]);
+    cr_assert_eq(pong.sequence, 7);
+    cr_assert_eq(pong.tick, 0x100, "a tick later than the messages were read");
+    cr_assert_leq(abs((int)pong.fraction - 0x4321), 8);
+    cr_assert_geq(pong.wait_us, TICK_US);
+    close_scene();
+}
+
+Test(net, each_of_several_pings_is_answered)
+{
+    open_scene();
+    joined(0, "Ada");
+    for (uint16_t i = 0; i < 3; i++) {
+        say_ping(&scene.peers[0], i);
+    }
+    pass(2);
+    cr_assert_eq(scene.peers[0].received[ARB_MESSAGE_PONG], 3);
     close_scene();
 }
 

@@ -145,6 +145,7 @@ static void open_net(struct sim *sim, uint64_t now_ns)
                        .messages_per_tick = (uint32_t)sim->config.net.messages_per_tick,
                        .bad_messages_max = BAD_MESSAGES_MAX,
                        .hello_timeout_ms = (uint32_t)sim->config.auth.timeout_ms,
+                       .tick_rate = (uint32_t)sim->config.match.tick_rate,
                        .spectator_delay_ticks = match_spectator_delay_ticks(&sim->config.match),
                        .random = draw_token,
                        .random_owner = sim,
