@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures of the real daemon on this machine: time to ready, memory, and how late its ticks begin.
+"""Figures of the real daemon on this machine: time to ready, to be back from sleep, memory, and how late its ticks begin.
 
 usage: daemon_figures.py [--seconds 60] [--starts 20] [--bots 16]   (ARBITER_BUILD: build folder, release for figures)
 Prints one JSON object; tests/bench/README.md keeps them per machine.
@@ -43,6 +43,12 @@ def time_to_answer():
                     time.sleep(0.0002)
             answered = time.perf_counter() - begun
             return answered * 1000, server.ready()["ready_ms"]
+
+
+def time_to_be_back(times=8):
+    """ms from the first datagram of a client that joins to its answer, while the daemon sleeps."""
+    with daemon.Daemon({"match.join_timeout_s": 60, "match.max_players": times}) as server:
+        return daemon.waking_ms(server.ready()["port"], times, asleep_s=2.5)[1]
 
 
 def memory_kib(pid):
@@ -91,12 +97,14 @@ def main():
                              stdout=subprocess.PIPE, text=True)
     ticks, peak = play(arguments.bots, arguments.seconds)
     words = floor.communicate()[0].split()
+    backs = time_to_be_back()
     starts = [time_to_answer() for _ in range(arguments.starts)]
     print(json.dumps({
         "commit": commit, "processor": processor(), "cores": os.cpu_count(), "seed": 1,
         "bots": arguments.bots, "seconds": arguments.seconds,
         "answer_ms_median": round(statistics.median(start[0] for start in starts), 2),
         "ready_ms_median": round(statistics.median(start[1] for start in starts), 2),
+        "back_ms_median": round(statistics.median(backs), 2), "back_ms_most": round(max(backs), 2),
         "peak_rss_kib": peak, "ticks": ticks,
         "bare_timerfd": dict(zip(words[0::2], map(float, words[1::2]))),
     }, indent=2))

@@ -137,6 +137,13 @@ class Life(daemon.Case):
             spent_ns = int(used.read_text().split()[0]) - before
             self.assertLess(spent_ns, 3 * 500000)
 
+    def test_asleep_it_is_back_within_a_tick(self):
+        # The slowest ticks, and the best of a few: what counts is that no tick is waited for.
+        options = self.options(**{"match.tick_rate": 20, "match.join_timeout_s": 60})
+        with daemon.Daemon(options) as server:
+            least_ms, waits = daemon.waking_ms(server.ready()["port"], times=3, asleep_s=2.5)
+            self.assertLess(least_ms, 1000 / 20, waits)
+
     def test_places_that_nobody_takes_cost_next_to_no_memory(self):
         if b"__asan_init" in pathlib.Path(daemon.program("arbiterd")).read_bytes():
             self.skipTest("the sanitizer marks all memory")
