@@ -418,7 +418,7 @@ Test(simulator, a_match_goes_on_after_each_crash)
                 .seed = seed,
                 .up = {.delay_us = 30000},
                 .down = {.delay_us = 30000},
-                .policy = "aim",
+                .policies = {"aim"},
                 .faults = 1U << SIM_FAULT_CRASH,
                 .check = true,
             },
