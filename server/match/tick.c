@@ -153,7 +153,13 @@ static void move_player(struct match *match, uint16_t slot)
 
 static void stage_move(struct match *match)
 {
-    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+    enum { AHEAD = 4 }; /* players */
+    uint16_t players = match->world.head->player_capacity;
+    for (uint16_t slot = 0; slot < players; slot++) {
+        if (slot + AHEAD < players) {
+            uint16_t next = (uint16_t)(slot + AHEAD);
+            rewind_expect_origin(match->rewind, next, match->applied[next].sequence);
+        }
         move_player(match, slot);
     }
 }
@@ -315,16 +321,18 @@ static void publish_body(struct match *match, const struct world_entity *entity,
                          struct arb_frame *frame, struct arb_published *out)
 {
     const struct world *world = &match->world;
-    uint32_t count = world_body_count(world, entity->body);
-    struct arb_vec2 head = {entity->x, entity->y};
+    struct arb_vec2 points[ARB_BODY_POINTS_MAX];
+    uint32_t count =
+        world_body_points(world, entity->body, (struct arb_vec2){entity->x, entity->y}, points);
     out->body_first = frame->point_count;
     out->body_count = (uint16_t)count;
+    struct arb_point *quantised = &frame->points[frame->point_count];
     for (uint32_t i = 0; i < count; i++) {
-        struct arb_vec2 point = world_body_point(world, entity->body, i, head);
-        frame->points[frame->point_count++] =
-            (struct arb_point){arb_quantise(point.x, unit, INT32_MIN / 2, INT32_MAX / 2),
-                               arb_quantise(point.y, unit, INT32_MIN / 2, INT32_MAX / 2)};
+        quantised[i] =
+            (struct arb_point){arb_quantise(points[i].x, unit, INT32_MIN / 2, INT32_MAX / 2),
+                               arb_quantise(points[i].y, unit, INT32_MIN / 2, INT32_MAX / 2)};
     }
+    frame->point_count += count;
 }
 
 /* Quantised once, at one instant, after everything moved: the published frame is also the hitbox

@@ -64,6 +64,8 @@ struct replicate *replicate_create(struct arb_arena *arena, const struct replica
     replicate->enters = arb_arena_take_array(arena, config->entity_capacity, sizeof(uint32_t));
     replicate->clients =
         arb_arena_take_array(arena, config->client_capacity, sizeof *replicate->clients);
+    replicate->shown =
+        arb_arena_take_array(arena, config->client_capacity, sizeof *replicate->shown);
     for (uint32_t i = 0; i < config->client_capacity; i++) {
         replicate->clients[i].owns =
             arb_arena_take_array(arena, REPLICATE_RING, sizeof(struct arb_own));
@@ -390,6 +392,7 @@ static void record(const struct replicate_job *job, const struct replicate_pass 
     arb_tick tick = replicate->frame->tick;
     struct arb_held_entry *entries = replicate_remember(replicate, state, pass->entity_count, tick);
     memcpy(entries, replicate->entries, pass->entity_count * sizeof *entries);
+    replicate_note_shown(replicate, job->client->client, entries, pass->entity_count);
     uint32_t place = state->newest % REPLICATE_RING;
     state->sent[place].oldest_tick = tick - pass->oldest;
     state->sent[place].content = job->content;

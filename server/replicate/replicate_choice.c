@@ -119,9 +119,8 @@ static uint32_t cost_of(const struct replicate_job *job, uint32_t place)
     struct replicate *replicate = job->replicate;
     uint32_t index = job->visible[place];
     uint32_t ticks = replicate->state_ticks[place];
-    if (ticks > 0) return replicate_update(replicate, index, ticks)->bits;
-    const uint32_t *first_bit = &replicate->records.first_bit[index];
-    return first_bit[1] - first_bit[0] + ARB_DELTA_ENTER_BITS_MAX;
+    if (ticks > 0) return replicate_update_bits(replicate, index, ticks);
+    return replicate_enter_of(replicate, index)->bits + ARB_DELTA_ENTER_BITS_MAX;
 }
 
 /* What the ranks of one snapshot have in common, in registers. */

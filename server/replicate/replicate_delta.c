@@ -11,23 +11,30 @@
 void replicate_delta_create(struct replicate *replicate, struct arb_arena *arena)
 {
     const struct replicate_config *config = &replicate->config;
-    replicate->spots =
-        arb_arena_take_array(arena, config->entity_capacity, sizeof *replicate->spots);
-    struct arb_records *records = &replicate->records;
-    records->capacity =
-        arb_records_bytes_max(config->schema, config->entity_capacity, config->point_capacity) + 8;
-    records->bytes = arb_arena_take(arena, records->capacity);
-    records->first_bit = arb_arena_take_array(arena, config->entity_capacity + 1, sizeof(uint32_t));
+    uint32_t entities = config->entity_capacity;
+    replicate->spots = arb_arena_take_array(arena, entities, sizeof *replicate->spots);
+    replicate->stills = arb_arena_take_array(arena, entities, sizeof *replicate->stills);
+    replicate->records = arb_arena_take_array(arena, entities, sizeof *replicate->records);
+    replicate->entering_capacity =
+        arb_entities_bytes_max(config->schema, entities, config->point_capacity) + 8;
+    replicate->entering.bytes = arb_arena_take(arena, replicate->entering_capacity + 8);
     /* A few states of each entity at their longest; more are rare, and cost no more than being made
      * anew. */
     enum { STATES = 4 };
     uint32_t points =
         config->point_capacity < ARB_BODY_POINTS_MAX ? config->point_capacity : ARB_BODY_POINTS_MAX;
     size_t longest = arb_delta_record_bits_max(config->schema, points) / 8 + 1;
-    replicate->updates_capacity = STATES * records->capacity + longest;
+    replicate->updates_capacity = STATES * replicate->entering_capacity + longest;
     replicate->updates.bytes = arb_arena_take(arena, replicate->updates_capacity + 8);
-    replicate->made = arb_arena_take_array(arena, (size_t)config->entity_capacity * REPLICATE_AGES,
-                                           sizeof *replicate->made);
+    replicate->made =
+        arb_arena_take_array(arena, (size_t)entities * REPLICATE_AGES, sizeof *replicate->made);
+    for (uint32_t i = 0; i <= REPLICATE_AGES; i++) {
+        replicate->places[i].of_id = arb_arena_take_array(arena, entities, sizeof(uint16_t));
+    }
+    for (uint8_t kind = 0; kind < config->schema->kind_count; kind++) {
+        replicate->unchanged[kind] =
+            arb_delta_shorten(config->schema, kind, replicate->updates.bytes, 0, 0);
+    }
     replicate->old_ticks = REPLICATE_OLD_SNAPSHOTS * config->interval_ticks;
     replicate->too_old_ticks = REPLICATE_TOO_OLD_SNAPSHOTS * config->interval_ticks;
     uint32_t ticks = REPLICATE_AGES * config->interval_ticks;
@@ -37,6 +44,8 @@ void replicate_delta_create(struct replicate *replicate, struct arb_arena *arena
     }
 }
 
+/* ---- a new frame ---- */
+
 static void forget_updates(struct replicate *replicate)
 {
     replicate->stamp++;
@@ -44,39 +53,92 @@ static void forget_updates(struct replicate *replicate)
                          replicate->updates_capacity);
 }
 
+static struct replicate_places *places_of(struct replicate *replicate, arb_tick tick)
+{
+    arb_tick snapshot = tick / (arb_tick)replicate->config.interval_ticks;
+    return &replicate->places[snapshot % (REPLICATE_AGES + 1)];
+}
+
+/* How long this state has been published without a change, of what has no body; in ticks, not more
+ * than any baseline is old. What lies on the ground is most of what many see, and takes no look at
+ * old frames by that. */
+static uint16_t look_at_still(struct replicate *replicate, const struct arb_published *entity,
+                              arb_tick tick)
+{
+    struct replicate_still *still = &replicate->stills[entity->key.id];
+    bool has_body = entity->body_count > 0;
+    bool is_same = still->since <= tick && still->generation == entity->key.generation &&
+                   still->kind == entity->kind && !has_body && !still->has_body &&
+                   memcmp(still->q, entity->q, sizeof still->q) == 0;
+    if (!is_same) {
+        still->since = tick;
+        still->generation = entity->key.generation;
+        still->kind = entity->kind;
+        still->has_body = has_body;
+        memcpy(still->q, entity->q, sizeof still->q);
+        return 0;
+    }
+    return (uint16_t)(tick - still->since < UINT16_MAX ? tick - still->since : UINT16_MAX);
+}
+
 void replicate_delta_begin(struct replicate *replicate)
 {
     const struct arb_frame *frame = replicate->frame;
     const struct arb_schema *schema = replicate->config.schema;
+    struct replicate_places *places = places_of(replicate, frame->tick);
+    places->tick = frame->tick;
     for (uint32_t i = 0; i < frame->entity_count; i++) {
         const struct arb_published *entity = &frame->entities[i];
         const struct arb_kind *kind = &schema->kinds[entity->kind];
         struct arb_vec2 at =
             arb_published_position(kind, entity, frame->tick, replicate->config.tick_rate);
         ARB_ASSERT(entity->key.id < replicate->config.entity_capacity);
-        replicate->spots[i] = (struct replicate_spot){.order = arb_key_order(entity->key),
-                                                      .x = at.x,
-                                                      .y = at.y,
-                                                      .kind = entity->kind,
-                                                      .lane = (uint8_t)(8 * entity->kind),
-                                                      .is_steered = kind->owner >= 0};
+        places->of_id[entity->key.id] = (uint16_t)i;
+        replicate->spots[i] =
+            (struct replicate_spot){.order = arb_key_order(entity->key),
+                                    .x = at.x,
+                                    .y = at.y,
+                                    .kind = entity->kind,
+                                    .is_steered = kind->owner >= 0,
+                                    .still_ticks = look_at_still(replicate, entity, frame->tick)};
     }
-    bool fits = arb_records_encode(schema, frame, &replicate->records);
-    ARB_ASSERT(fits);
+    replicate->frames_begun++;
+    arb_bits_write_begin(&replicate->entering, replicate->entering.bytes,
+                         replicate->entering_capacity);
     forget_updates(replicate);
+}
+
+/* ---- enters ---- */
+
+const struct replicate_enter *replicate_enter_of(struct replicate *replicate, uint32_t index)
+{
+    struct replicate_enter *record = &replicate->records[index];
+    if (record->frame != replicate->frames_begun) {
+        const struct arb_frame *frame = replicate->frame;
+        size_t first = replicate->entering.bit;
+        arb_entity_encode(replicate->config.schema, frame, &frame->entities[index],
+                          &replicate->entering);
+        ARB_ASSERT(!replicate->entering.full);
+        *record = (struct replicate_enter){.frame = replicate->frames_begun,
+                                           .first_bit = (uint32_t)first,
+                                           .bits = (uint32_t)(replicate->entering.bit - first)};
+    }
+    return record;
 }
 
 /* ---- updates ---- */
 
-/* An entity as of a published frame; it often stands at the same place in each. */
-static struct arb_delta_state state_at(const struct replicate *replicate, struct arb_key key,
-                                       arb_tick tick, uint32_t guess)
+/* An entity as of a published frame. */
+static struct arb_delta_state state_at(struct replicate *replicate, struct arb_key key,
+                                       arb_tick tick)
 {
     const struct arb_frame *frame = replicate_frame(replicate, tick);
     ARB_ASSERT(frame != NULL);
+    const struct replicate_places *places = places_of(replicate, tick);
+    uint32_t at = places->tick == tick ? places->of_id[key.id] : UINT32_MAX;
     const struct arb_published *entity = NULL;
-    if (guess < frame->entity_count && arb_key_equal(frame->entities[guess].key, key)) {
-        entity = &frame->entities[guess];
+    if (at < frame->entity_count && arb_key_equal(frame->entities[at].key, key)) {
+        entity = &frame->entities[at];
     } else {
         entity = arb_frame_find(frame, key);
     }
@@ -89,7 +151,7 @@ static void make(struct replicate *replicate, struct replicate_update *update, u
 {
     const struct arb_frame *frame = replicate->frame;
     struct arb_delta_state to = {&frame->entities[index], frame->points, frame->tick};
-    struct arb_delta_state from = state_at(replicate, to.entity->key, frame->tick - ticks, index);
+    struct arb_delta_state from = state_at(replicate, to.entity->key, frame->tick - ticks);
     size_t first = replicate->updates.bit;
     arb_delta_record(&replicate->rule, &from, &to, &replicate->updates);
     if (replicate->updates.full) {
@@ -127,10 +189,10 @@ static inline const struct replicate_update *update_of(struct replicate *replica
     return update;
 }
 
-const struct replicate_update *replicate_update(struct replicate *replicate, uint32_t index,
-                                                uint32_t ticks)
+uint32_t replicate_update_bits(struct replicate *replicate, uint32_t index, uint32_t ticks)
 {
-    return update_of(replicate, index, ticks);
+    bool is_still = ticks <= replicate->spots[index].still_ticks;
+    return is_still ? 0 : update_of(replicate, index, ticks)->bits;
 }
 
 /* ---- the baseline ---- */
@@ -186,7 +248,7 @@ struct stream {
 static uint8_t kind_of_gone(const struct replicate_job *job, const struct arb_held_entry *entry)
 {
     arb_tick tick = job->replicate->frame->tick - job->base_ticks - entry->age;
-    return state_at(job->replicate, entry->key, tick, UINT32_MAX).entity->kind;
+    return state_at(job->replicate, entry->key, tick).entity->kind;
 }
 
 static void say_gone(struct stream *stream, const struct arb_held_entry *entry)
@@ -207,7 +269,13 @@ static inline void keep(struct stream *stream, struct arb_key key, uint32_t age)
 static inline bool renew(struct stream *stream, uint32_t index, uint32_t ticks)
 {
     struct replicate *replicate = stream->job->replicate;
-    uint8_t kind = replicate->spots[index].kind;
+    const struct replicate_spot *spot = &replicate->spots[index];
+    uint8_t kind = spot->kind;
+    if (ticks <= spot->still_ticks) {
+        const struct arb_delta_short *unchanged = &replicate->unchanged[kind];
+        stream->renewed[kind][0] += RENEWED_ONE;
+        return arb_delta_say_short(&stream->writer, unchanged->bits, unchanged->count);
+    }
     const struct replicate_update *update = update_of(replicate, index, ticks);
     stream->renewed[kind][update->bits > 0] += RENEWED_ONE | update->bits;
     if (update->short_bits > 0) {
@@ -254,11 +322,11 @@ static bool enter_all(struct stream *stream, uint32_t count)
     struct replicate *replicate = stream->job->replicate;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = stream->job->visible[replicate->enters[i]];
-        const uint32_t *first_bit = &replicate->records.first_bit[index];
-        struct arb_key key = replicate->frame->entities[index].key;
+        const struct replicate_enter *record = replicate_enter_of(replicate, index);
+        struct arb_key key = arb_key_of_order(replicate->spots[index].order);
         size_t before = stream->writer.bits.bit;
-        if (!arb_delta_enter(&stream->writer, key, replicate->records.bytes, first_bit[0],
-                             first_bit[1] - first_bit[0])) {
+        if (!arb_delta_enter(&stream->writer, key, replicate->entering.bytes, record->first_bit,
+                             record->bits)) {
             return false;
         }
         struct replicate_kind_traffic *traffic =
@@ -279,9 +347,11 @@ static inline void fetch_ahead(const struct replicate_job *job, uint32_t place)
 {
     const struct replicate *replicate = job->replicate;
     if (job->base_id == 0 || place + AHEAD >= job->count) return;
+    uint32_t index = job->visible[place + AHEAD];
+    if (job->base_ticks <= replicate->spots[index].still_ticks) return;
     size_t row =
         (size_t)(age_of(replicate, job->base_ticks) - 1) * replicate->config.entity_capacity;
-    __builtin_prefetch(&replicate->made[row + job->visible[place + AHEAD]]);
+    __builtin_prefetch(&replicate->made[row + index]);
 }
 
 /* Both lists ascend by key, so they are walked side by side. False: something does not fit. */
@@ -311,7 +381,7 @@ static bool walk_whole(struct stream *stream, const uint64_t *due)
             old++;
         } else {
             replicate->enters[enters++] = place;
-            keep(stream, replicate->frame->entities[index].key, 0);
+            keep(stream, arb_key_of_order(order), 0);
         }
     }
     while (old < end) {
@@ -353,7 +423,7 @@ static void keep_part(struct stream *stream)
                 (struct arb_held_entry){.key = arb_key_of_order(spot->order), .age = (uint16_t)age};
             entry += is_chosen | is_left_out;
             oldest = age > oldest ? age : oldest;
-            lanes += (uint64_t)is_left_out << spot->lane;
+            lanes += (uint64_t)is_left_out << (8 * spot->kind);
         }
         add_left_out(stream->pass, lanes);
     }

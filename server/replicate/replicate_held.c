@@ -90,10 +90,25 @@ uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint
     return known ? asked : 0;
 }
 
+void replicate_note_shown(struct replicate *replicate, uint16_t client,
+                          const struct arb_held_entry *entries, uint32_t count)
+{
+    struct replicate_shown shown = {{0}};
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t id = entries[i].key.id;
+        shown.ids[id / 64 % REPLICATE_SHOWN_WORDS] |= UINT64_C(1) << id % 64;
+    }
+    replicate->shown[client] = shown;
+}
+
 bool replicate_shows(const struct replicate *replicate, uint16_t client, struct arb_key key)
 {
     ARB_ASSERT(client < replicate->config.client_capacity);
     const struct replicate_state *state = &replicate->clients[client];
+    const struct replicate_shown *shown = &replicate->shown[client];
+    if ((shown->ids[key.id / 64 % REPLICATE_SHOWN_WORDS] >> key.id % 64 & 1) == 0) {
+        return false;
+    }
     const struct replicate_sent *sent = &state->sent[state->newest % REPLICATE_RING];
     if (state->newest == 0 || sent->id != state->newest) {
         return false;

@@ -33,6 +33,7 @@ enum {
     REPLICATE_RATE_LEAST = 4096, /* bytes/s */
     /* Clients with one view hold baselines of a few ticks. */
     REPLICATE_COPIES = 4,
+    REPLICATE_SHOWN_WORDS = 4,
 };
 
 /* What one client was sent of one entity id while not everything fitted. */
@@ -40,6 +41,12 @@ struct replicate_track {
     uint32_t since;      /* snapshot id that last carried it, or the one before it came into view */
     uint32_t seen;       /* newest snapshot id for which it was visible */
     uint16_t generation; /* of the entity that this is about */
+};
+
+/* Ids in a client's newest snapshot, modulo the bits: most questions whether it shows somebody are
+ * of those far away, and end here. */
+struct replicate_shown {
+    uint64_t ids[REPLICATE_SHOWN_WORDS];
 };
 
 /* What a snapshot said besides the entities. */
@@ -115,8 +122,29 @@ struct replicate_spot {
     uint32_t order; /* arb_key_order */
     float x, y;     /* m */
     uint8_t kind;
-    uint8_t lane;        /* 8 * kind */
-    uint16_t is_steered; /* 0 or 1: somebody owns it */
+    uint8_t is_steered;   /* 0 or 1: somebody owns it */
+    uint16_t still_ticks; /* its state is what it was in all frames of so many ticks before */
+};
+
+/* What was published of one entity id, and since when. */
+struct replicate_still {
+    arb_tick since; /* frame that first had this state */
+    uint16_t generation;
+    uint8_t kind;
+    bool has_body; /* never still */
+    int32_t q[ARB_KIND_FIELDS_MAX];
+};
+
+/* The record of an entity that enters, made when the first client needs it. */
+struct replicate_enter {
+    uint64_t frame; /* replicate->frames_begun when it was made; another: not made yet */
+    uint32_t first_bit, bits;
+};
+
+/* Where entities stood in a frame that snapshots were made from. */
+struct replicate_places {
+    arb_tick tick;   /* of that frame */
+    uint16_t *of_id; /* [entity_capacity], of ids that it has */
 };
 
 /* The update of one entity since one state of it. */
@@ -131,9 +159,15 @@ struct replicate_update {
 struct replicate {
     struct replicate_config config;
     struct arb_delta_rule rule;
-    const struct arb_frame *frame; /* of the shared encodes */
-    struct replicate_spot *spots;  /* [entity_capacity], beside frame->entities */
-    struct arb_records records;    /* for those who enter */
+    const struct arb_frame *frame;  /* of the shared encodes */
+    struct replicate_spot *spots;   /* [entity_capacity], beside frame->entities */
+    struct replicate_still *stills; /* [entity_capacity], by entity id */
+    struct arb_delta_short unchanged[ARB_KINDS_MAX];
+    struct replicate_places places[REPLICATE_AGES + 1]; /* ring by snapshots */
+    uint64_t frames_begun;
+    struct replicate_enter *records; /* [entity_capacity], beside frame->entities */
+    struct arb_bit_writer entering;  /* the bits of these */
+    size_t entering_capacity;
     struct arb_bit_writer updates;
     size_t updates_capacity;
     struct replicate_update *made; /* [REPLICATE_AGES][entity_capacity], by age of the state, 1
@@ -160,7 +194,8 @@ struct replicate {
     uint16_t *behind;       /* the next place of the same rank */
     uint64_t *due, *chosen; /* bit per place of the visible list */
     bool all_due;
-    struct replicate_state *clients;
+    struct replicate_state *clients; /* [client_capacity] */
+    struct replicate_shown *shown;   /* [client_capacity] */
     struct replicate_copy copies[REPLICATE_COPIES];
     uint64_t contents; /* streams encoded so far */
     uint32_t next_copy;
@@ -221,6 +256,10 @@ struct arb_held_entry *replicate_remember(const struct replicate *replicate,
                                           struct replicate_state *state, uint32_t count,
                                           arb_tick tick);
 
+/* These are the entries of the client's newest snapshot. */
+void replicate_note_shown(struct replicate *replicate, uint16_t client,
+                          const struct arb_held_entry *entries, uint32_t count);
+
 /* ---- replicate_delta.c ---- */
 
 void replicate_delta_create(struct replicate *replicate, struct arb_arena *arena);
@@ -230,9 +269,11 @@ void replicate_delta_begin(struct replicate *replicate);
 void replicate_choose_base(struct replicate_job *job);
 /* What encoding needs of it besides, which a copy does not: base_own and base_head. */
 void replicate_open_base(struct replicate_job *job);
-/* The update of the entity at `index` of the frame since its state `ticks` before. */
-const struct replicate_update *replicate_update(struct replicate *replicate, uint32_t index,
-                                                uint32_t ticks);
+/* The record of the entity at `index` of the frame for those it is new to, in entering. */
+const struct replicate_enter *replicate_enter_of(struct replicate *replicate, uint32_t index);
+/* Bits of the update of the entity at `index` of the frame since its state `ticks` before; 0:
+ * unchanged. */
+uint32_t replicate_update_bits(struct replicate *replicate, uint32_t index, uint32_t ticks);
 /* Encodes the snapshot into at most `capacity` bytes of stream: of the baseline's entities those of
  * `due` (bit per place) and those that are old are renewed, and all others enter. False: not all of
  * that fits. */

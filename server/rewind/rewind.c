@@ -181,6 +181,11 @@ static struct rewind_record *record_of(const struct rewind *rewind, uint16_t slo
     return &rewind->records[(size_t)slot * rewind->samples + sequence % rewind->samples];
 }
 
+void rewind_expect_origin(const struct rewind *rewind, uint16_t slot, arb_sequence sequence)
+{
+    __builtin_prefetch(record_of(rewind, slot, sequence), 1);
+}
+
 void rewind_record_origin(struct rewind *rewind, uint16_t slot, arb_sequence sequence,
                           arb_tick tick, struct arb_vec2 origin)
 {

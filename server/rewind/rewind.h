@@ -66,6 +66,8 @@ const struct arb_frame *rewind_frame(const struct rewind *rewind, arb_tick tick)
 /* Newest published frame; NULL before the first. */
 const struct arb_frame *rewind_newest(const struct rewind *rewind);
 
+/* Some players before: the record's memory comes meanwhile. */
+void rewind_expect_origin(const struct rewind *rewind, uint16_t slot, arb_sequence sequence);
 /* Stage 4, right after the player's own move: the muzzle origin of that input. */
 void rewind_record_origin(struct rewind *rewind, uint16_t slot, arb_sequence sequence,
                           arb_tick tick, struct arb_vec2 origin);

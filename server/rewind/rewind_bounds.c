@@ -81,11 +81,11 @@ void rewind_bounds_commit(struct rewind *rewind, const struct arb_frame *frame)
     for (uint32_t i = 0; i < frame->entity_count; i++) {
         const struct arb_published *state = &frame->entities[i];
         ARB_ASSERT(state->key.id < rewind->config.entity_capacity);
+        if (rewind->kinds[state->kind].count == 0) {
+            continue; /* nothing can hit it */
+        }
         struct rewind_leaf *leaf = &rewind->leaves[state->key.id];
         leaf->index = i;
-        if (rewind->kinds[state->kind].count == 0) {
-            continue;
-        }
         b2AABB box = bounds_of(rewind, state);
         leaf->now = leaf->has_now ? b2AABB_Union(leaf->now, box) : box;
         leaf->has_now = true;

@@ -204,6 +204,9 @@ void world_body_set_length(struct world *world, uint16_t body, float length);
 uint32_t world_body_count(const struct world *world, uint16_t body);
 struct arb_vec2 world_body_point(const struct world *world, uint16_t body, uint32_t index,
                                  struct arb_vec2 head);
+/* All of them; returns how many. */
+uint32_t world_body_points(const struct world *world, uint16_t body, struct arb_vec2 head,
+                           struct arb_vec2 points[ARB_BODY_POINTS_MAX]);
 
 _Static_assert(sizeof(struct world_head) == 136, "no padding");
 _Static_assert(sizeof(struct world_player) == 248, "no padding");

@@ -114,3 +114,20 @@ struct arb_vec2 world_body_point(const struct world *world, uint16_t body, uint3
     float keep = (b->length - (at - gap)) / gap; /* 0..1 of the last stretch */
     return arb_vec2_mul_add(nearer, keep, arb_vec2_sub(point, nearer));
 }
+
+uint32_t world_body_points(const struct world *world, uint16_t body, struct arb_vec2 head,
+                           struct arb_vec2 points[ARB_BODY_POINTS_MAX])
+{
+    const struct world_body *b = body_at(world, body);
+    const struct arb_vec2 *ring = body_points(world, body);
+    uint32_t until_wrap = (uint32_t)world->head->body_points - b->first;
+    uint32_t straight = b->count < until_wrap ? b->count : until_wrap;
+    memcpy(points, ring + b->first, straight * sizeof *points);
+    memcpy(points + straight, ring, (b->count - straight) * sizeof *points);
+    /* Only the last ones can lie past the length. */
+    for (uint32_t i = b->count; i-- > 0;) {
+        if (b->along + (float)i * b->spacing <= b->length) break;
+        points[i] = world_body_point(world, body, i, head);
+    }
+    return b->count;
+}

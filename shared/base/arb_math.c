@@ -20,14 +20,15 @@ int32_t arb_quantise(float value, float unit, int32_t low, int32_t high)
     /* In double: the division of two floats is within half a step of the exact quotient for all our
      * units. */
     double scaled = (double)value / (double)unit;
-    double rounded = scaled < 0.0 ? ceil(scaled - 0.5) : floor(scaled + 0.5);
-    if (!(rounded > (double)low)) {
+    /* The cast cuts towards zero: away from zero at a half. */
+    double moved = scaled < 0.0 ? scaled - 0.5 : scaled + 0.5;
+    if (!(moved > (double)low)) {
         return low;
     }
-    if (rounded >= (double)high) {
+    if (moved >= (double)high) {
         return high;
     }
-    return (int32_t)rounded;
+    return (int32_t)moved;
 }
 
 float arb_angle_wrap(float angle)

@@ -118,25 +118,12 @@ size_t arb_entity_bits_max(const struct arb_schema *schema, uint32_t points)
     return worst;
 }
 
-size_t arb_records_bytes_max(const struct arb_schema *schema, uint32_t entity_capacity,
-                             uint32_t point_capacity)
+size_t arb_entities_bytes_max(const struct arb_schema *schema, uint32_t entity_capacity,
+                              uint32_t point_capacity)
 {
     size_t fixed = arb_entity_bits_max(schema, 0);
     size_t point = arb_entity_bits_max(schema, 1) - fixed;
     return (entity_capacity * fixed + point_capacity * point) / 8 + 1;
-}
-
-bool arb_records_encode(const struct arb_schema *schema, const struct arb_frame *frame,
-                        struct arb_records *records)
-{
-    struct arb_bit_writer writer;
-    arb_bits_write_begin(&writer, records->bytes, records->capacity);
-    for (uint32_t i = 0; i < frame->entity_count; i++) {
-        records->first_bit[i] = (uint32_t)writer.bit;
-        arb_entity_encode(schema, frame, &frame->entities[i], &writer);
-    }
-    records->first_bit[frame->entity_count] = (uint32_t)writer.bit;
-    return !writer.full;
 }
 
 void arb_key_write(struct arb_bit_writer *writer, bool first, struct arb_key last,

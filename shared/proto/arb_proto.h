@@ -317,18 +317,9 @@ void arb_entity_encode(const struct arb_schema *schema, const struct arb_frame *
 /* Bits that no record of an entity of this schema with a body of `points` exceeds. */
 size_t arb_entity_bits_max(const struct arb_schema *schema, uint32_t points);
 
-/* Records of all entities of a frame. */
-struct arb_records {
-    uint8_t *bytes; /* caller's, arb_records_bytes_max of them suffice */
-    size_t capacity;
-    uint32_t *first_bit; /* caller's, one more than entities: record i is the bits
-                            first_bit[i]..first_bit[i + 1] */
-};
-size_t arb_records_bytes_max(const struct arb_schema *schema, uint32_t entity_capacity,
-                             uint32_t point_capacity);
-/* False when `capacity` is too small. */
-bool arb_records_encode(const struct arb_schema *schema, const struct arb_frame *frame,
-                        struct arb_records *records);
+/* Bytes that the records of all entities of a frame do not exceed. */
+size_t arb_entities_bytes_max(const struct arb_schema *schema, uint32_t entity_capacity,
+                              uint32_t point_capacity);
 
 enum { ARB_KEY_BITS_MAX = 36 }; /* of a key in the stream */
 

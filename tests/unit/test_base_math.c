@@ -29,6 +29,22 @@ Test(base_math, quantise_rounds_to_nearest_halves_away_from_zero_and_clamps)
     }
 }
 
+/* In words: to the nearest, halves away from zero, then into the range. */
+Test(base_math, quantise_agrees_with_its_definition_at_ranges_of_all_signs)
+{
+    static const int32_t ranges[][2] = {{-3, 3}, {0, 5}, {-5, 0}, {2, 4}, {-4, -2}, {7, 7}};
+    for (size_t r = 0; r < sizeof ranges / sizeof ranges[0]; r++) {
+        for (int i = -800; i <= 800; i++) {
+            float value = (float)i / 100.0F;
+            double rounded = round((double)value);
+            int32_t low = ranges[r][0], high = ranges[r][1];
+            double wanted = fmin(fmax(rounded, low), high);
+            cr_assert_eq(arb_quantise(value, 1.0F, low, high), (int32_t)wanted, "%d in %d..%d", i,
+                         low, high);
+        }
+    }
+}
+
 Test(base_math, quantise_undoes_dequantise)
 {
     static const float units[] = {1.0F / 512, 1.0F / 64, ARB_TURN / 65536.0F, 1.0F};

@@ -103,6 +103,48 @@ Test(replicate, another_generation_leaves_and_enters)
     rig_close();
 }
 
+/* Snapshots that were lost: what moved and came back is unchanged against an older baseline too,
+ * and what moved and stayed is not. */
+Test(replicate, what_moved_is_told_whatever_it_was_since_the_baseline)
+{
+    rig_open(&rig_schema, 65536, 1150);
+    rig_add(10, 2, 1.0F, 0.0F);
+    rig_add(11, 2, 2.0F, 0.0F);
+    rig_add(12, 2, 3.0F, 0.0F);
+    cr_assert(rig_send());
+    for (int n = 0; n < 40; n++) {
+        rig.mute = n % 4 != 3;
+        rig.entities[0].q[0] = n % 2;
+        if (n % 7 == 0) rig.entities[1].q[1]++;
+        cr_assert(rig_send());
+        rig_check_frame(rig.got);
+    }
+    const struct replicate_kind_traffic *boxes = &replicate_traffic(rig.replicate)->kinds[2];
+    cr_expect_gt(boxes->updates, 30);
+    cr_expect_gt(boxes->unchanged, 60);
+    rig_close();
+}
+
+Test(replicate, shows_what_the_newest_snapshot_has_and_nobody_with_a_similar_id)
+{
+    rig_open(&rig_schema, 65536, 1150);
+    rig_add(3, 0, 1.0F, 0.0F);
+    rig_add(200, 0, 1.0F, 0.0F);
+    cr_expect_not(replicate_shows(rig.replicate, RIG_CLIENT, (struct arb_key){3, 1}), "none yet");
+    cr_assert(rig_send());
+    cr_expect(replicate_shows(rig.replicate, RIG_CLIENT, rig.entities[0].key));
+    cr_expect(replicate_shows(rig.replicate, RIG_CLIENT, rig.entities[1].key));
+    cr_expect_not(replicate_shows(rig.replicate, RIG_CLIENT, (struct arb_key){3, 2}));
+    cr_expect_not(replicate_shows(rig.replicate, RIG_CLIENT, (struct arb_key){3 + 256, 1}));
+    cr_expect_not(replicate_shows(rig.replicate, RIG_CLIENT, (struct arb_key){4, 1}));
+    rig.hidden[0] = true;
+    cr_assert(rig_send());
+    cr_expect_not(replicate_shows(rig.replicate, RIG_CLIENT, rig.entities[0].key));
+    replicate_reset(rig.replicate, RIG_CLIENT);
+    cr_expect_not(replicate_shows(rig.replicate, RIG_CLIENT, rig.entities[1].key));
+    rig_close();
+}
+
 Test(replicate, one_datagram_unless_one_entity_is_larger)
 {
     rig_open(&rig_schema, 1000000, 200);

@@ -244,6 +244,27 @@ Test(world, a_body_made_shorter_ends_at_once_at_its_new_length)
     cr_assert_float_eq(world_body_point(&world, body, 0, head).x, 6.0F, 1e-5F);
 }
 
+/* Also where the ring comes round, and where several points lie past the length. */
+Test(world, all_points_of_a_body_are_its_single_ones_in_a_row)
+{
+    create(2, 1);
+    uint16_t body = world_body_create(&world, world_spawn(&world, 0), 0.5F, 4.0F);
+    struct arb_vec2 points[ARB_BODY_POINTS_MAX], head = {0, 0};
+    cr_assert_eq(world_body_points(&world, body, head, points), 0);
+    for (uint32_t i = 0; i < 3U * world.head->body_points; i++) {
+        struct arb_vec2 next = {head.x + 0.37F, head.y + (i % 3 == 0 ? 0.2F : -0.1F)};
+        world_body_advance(&world, body, head, next);
+        head = next;
+        world.bodies[body].length = i % 5 == 0 ? 1.6F : 4.0F;
+        uint32_t count = world_body_points(&world, body, head, points);
+        cr_assert_eq(count, world_body_count(&world, body));
+        for (uint32_t k = 0; k < count; k++) {
+            struct arb_vec2 one = world_body_point(&world, body, k, head);
+            cr_assert_eq(memcmp(&one, &points[k], sizeof one), 0, "step %u point %u", i, k);
+        }
+    }
+}
+
 Test(world, a_freed_body_leaves_no_trace_in_the_checksum)
 {
     create(2, 1);
