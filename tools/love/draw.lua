@@ -30,19 +30,13 @@ local function colour_of(slot)
     return COLOURS[slot % #COLOURS + 1]
 end
 
--- The middle of a window that shows nothing beyond low and high, where they are far enough apart.
-local function inside(middle, half, low, high)
-    return high - low <= 2 * half and (low + high) / 2 or math.max(low + half, math.min(high - half, middle))
-end
-
 -- Before there is a character: the whole map. With one: round it.
 local function aim_camera(game)
     local width, height = love.graphics.getDimensions()
     local own, map = game.view.own, game.map
     if own.exists then
         camera.scale = height / METRES_HIGH
-        camera.x = inside(own.x, width / 2 / camera.scale, map.low.x, map.high.x)
-        camera.y = inside(own.y, height / 2 / camera.scale, map.low.y, map.high.y)
+        camera.x, camera.y = own.x, own.y
     elseif not game.had_own then
         camera.x, camera.y = (map.low.x + map.high.x) / 2, (map.low.y + map.high.y) / 2
         camera.scale = math.min(width / (map.high.x - map.low.x), height / (map.high.y - map.low.y))
@@ -65,7 +59,7 @@ local function draw_shape(shape)
     for i = 0, count - 1 do
         local a, b = points[i], points[(i + 1) % count]
         if radius > 0 then
-            love.graphics.circle("fill", a.x, a.y, radius, 24)
+            love.graphics.circle("fill", a.x, a.y, radius, 64)
             love.graphics.setLineWidth(2 * radius)
             if count > 1 then
                 love.graphics.line(a.x, a.y, b.x, b.y)
@@ -130,9 +124,9 @@ local function draw_character(game, entity)
     if game.health >= 0 then
         local share = math.max(0, math.min(1, entity.fields[game.health] / 100))
         love.graphics.setColor(0, 0, 0, 0.6)
-        love.graphics.rectangle("fill", x - 0.6, y + radius + 0.25, 1.2, 0.14)
+        love.graphics.rectangle("fill", x - 0.64, y + radius + 0.46, 1.28, 0.22)
         love.graphics.setColor(1 - share, 0.3 + 0.6 * share, 0.3)
-        love.graphics.rectangle("fill", x - 0.6, y + radius + 0.25, 1.2 * share, 0.14)
+        love.graphics.rectangle("fill", x - 0.6, y + radius + 0.5, 1.2 * share, 0.14)
     end
 end
 
@@ -181,6 +175,21 @@ local function name_of(view, slot)
         end
     end
     return "nobody"
+end
+
+-- Names over those who have one, in pixels.
+local function draw_names(game)
+    local width, height = love.graphics.getDimensions()
+    for i = 0, game.view.entity_count - 1 do
+        local entity = game.view.entities[i]
+        local kind = game.kinds[entity.kind]
+        if kind == "character" or kind == "head" then
+            local x = width / 2 + (entity.x - camera.x) * camera.scale
+            local y = height / 2 - (entity.y + game.rules.radius - camera.y) * camera.scale
+            love.graphics.setColor(1, 1, 1, entity.is_own and 1 or 0.7)
+            love.graphics.printf(name_of(game.view, entity.owner), x - 100, y - 40, 200, "center")
+        end
+    end
 end
 
 local function draw_scores(view)
@@ -244,25 +253,23 @@ end
 local function draw_status(game)
     local width, height = love.graphics.getDimensions()
     local view, own = game.view, game.view.own
+    love.graphics.setColor(0, 0, 0, 0.6)
+    love.graphics.rectangle("fill", 0, height - 40, width, 40)
+    love.graphics.setFont(draw.large)
     love.graphics.setColor(1, 1, 1)
     if view.phase == C.ARBITER_MATCH_LIVE then
-        love.graphics.printf(("%d:%02d"):format(view.phase_left_s / 60, view.phase_left_s % 60), 0, 16, width, "center")
+        love.graphics.printf(("%d:%02d"):format(view.phase_left_s / 60, view.phase_left_s % 60), 0, 8, width, "center")
     end
     if own.exists and game.rules and game.rules.weapon_count > 0 then
         local text = own.reload_ticks > 0 and "reloading" or
             ("%d / %d"):format(own.magazine[own.weapon], own.reserve[own.weapon])
-        love.graphics.printf(text, 0, height - 40, width - 24, "right")
+        love.graphics.printf(text, 0, height - 38, width - 24, "right")
     end
-    love.graphics.setColor(0.6, 0.6, 0.6)
-    love.graphics.print("WASD move   mouse aim, fire   space dash   R reload   E use   tab figures   escape leave", 16,
-        height - 30)
-    local text = headline(game)
-    if text then
-        love.graphics.setFont(draw.large)
-        love.graphics.setColor(1, 1, 1)
-        love.graphics.printf(text, 0, height / 4, width, "center")
-        love.graphics.setFont(draw.font)
-    end
+    love.graphics.printf(headline(game) or "", 0, height * 0.65, width, "center")
+    love.graphics.setFont(draw.font)
+    love.graphics.setColor(0.7, 0.7, 0.7)
+    love.graphics.print((game.mode == "serpent" and "A, D turn   mouse boosts" or
+        "WASD move   mouse aim, fire   space dash   R reload   E use") .. "   tab figures   escape leave", 16, height - 29)
 end
 
 function draw.frame(game)
@@ -276,6 +283,7 @@ function draw.frame(game)
         end
         draw_tracers(game)
         love.graphics.pop()
+        draw_names(game)
         draw_scores(game.view)
         if draw.details then
             draw_figures(game)

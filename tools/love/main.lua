@@ -30,9 +30,15 @@ local function parse(arguments)
     assert(options.host, "usage: love tools/love [--library FILE] [--header FILE] [--name NAME] HOST:PORT")
 end
 
+-- As the player that this was before, while the server keeps its place; else as a new one.
 local function connect()
     local address = assert(arbiter.resolve(options.host), "no address for " .. options.host)
-    C.arbiter_client_connect(game.client, address, tonumber(options.port), C.arbiter_now_ns())
+    local port, token = tonumber(options.port), ffi.new("uint8_t[?]", C.ARBITER_TOKEN_BYTES)
+    if C.arbiter_client_token(game.client, token) then
+        C.arbiter_client_resume(game.client, address, port, token, C.arbiter_now_ns())
+    else
+        C.arbiter_client_connect(game.client, address, port, C.arbiter_now_ns())
+    end
 end
 
 function love.load(arguments)
