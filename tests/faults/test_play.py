@@ -109,10 +109,9 @@ class Play(daemon.Case):
         return figures
 
     def sees_itself(self, screen, slot):
-        """Its character, or head, is in the middle."""
-        middle = (600, 360, 680, 440)
-        self.until(lambda: screen.count(OWN_EDGE, *middle) > 100 and
-                   screen.count(colour_of_slot(slot), *middle) > 300, "the own character is in the middle")
+        """Its character, or head, is drawn: not near the borders, where words are."""
+        self.until(lambda: screen.count(OWN_EDGE, 200, 205, 1080, 755) > 100 and
+                   screen.count(colour_of_slot(slot), 200, 205, 1080, 755) > 300, "the own character is seen")
 
     def hellos(self, server):
         """Who came, in order: names, and whether by the resume token."""
@@ -176,7 +175,7 @@ class Play(daemon.Case):
         time.sleep(0.5)
         screen.hands("mouseup", 1)
         self.sees_itself(screen, 8)
-        self.until(lambda: screen.count(colour_of_slot(8), 540, 300, 740, 500) > 900, "its body lies behind it")
+        self.until(lambda: screen.count(colour_of_slot(8), 100, 205, 1180, 755) > 900, "its body lies behind it")
         self.leave(screen, game)
         lines, presses = self.recorded(recording)
         self.assertIn([-127, 0], [line["move"] for line in lines], "it turned to the left")
@@ -189,11 +188,11 @@ class Play(daemon.Case):
         self.bots_first(server, 3)
         screen, game = self.play(server, "--spectate")
         seen = set()
-        for _ in range(3):
+        for _ in range(9):
             screen.hands("mousemove", 700, 600, "click", 1)
-            time.sleep(1)
-            seen |= {slot for slot in range(3) if screen.count(colour_of_slot(slot), 600, 360, 680, 440) > 200}
-        self.assertGreater(len(seen), 1, "one after the other is followed")
+            time.sleep(0.7)
+            seen |= {slot for slot in range(3) if screen.count(colour_of_slot(slot), 200, 205, 1080, 755) > 300}
+        self.assertEqual(seen, {0, 1, 2}, "one after the other is followed")
         self.assertEqual(self.leave(screen, game)["inputs"], 0)
 
     def test_it_comes_back_after_its_line_was_dead(self):

@@ -5,6 +5,7 @@ local draw = { details = true }
 local C
 local camera = { x = 0, y = 0, scale = 32 } -- m, pixels per m
 local METRES_HIGH = 24
+local MARGIN = 6 -- m around the map
 local TRACER_S = 0.12
 local COLOURS = {
     { 0.90, 0.35, 0.30 }, { 0.35, 0.75, 0.40 }, { 0.95, 0.80, 0.35 }, { 0.35, 0.75, 0.85 }, { 0.75, 0.45, 0.85 },
@@ -30,13 +31,20 @@ local function colour_of(slot)
     return COLOURS[slot % #COLOURS + 1]
 end
 
+-- The middle of a window that shows little beyond low and high, but enough that what lies over its corners hides nobody.
+local function near_map(middle, half, low, high)
+    local edge = half - MARGIN
+    return high - low < 2 * edge and (low + high) / 2 or math.max(low + edge, math.min(high - edge, middle))
+end
+
 -- Before there is a character: the whole map. With one: round it.
 local function aim_camera(game)
     local width, height = love.graphics.getDimensions()
     local own, map = game.view.own, game.map
     if own.exists then
         camera.scale = height / METRES_HIGH
-        camera.x, camera.y = own.x, own.y
+        camera.x = near_map(own.x, width / 2 / camera.scale, map.low.x, map.high.x)
+        camera.y = near_map(own.y, height / 2 / camera.scale, map.low.y, map.high.y)
     elseif not game.had_own then
         camera.x, camera.y = (map.low.x + map.high.x) / 2, (map.low.y + map.high.y) / 2
         camera.scale = math.min(width / (map.high.x - map.low.x), height / (map.high.y - map.low.y))
@@ -228,7 +236,7 @@ local function draw_figures(game)
         ("%d entities, %d frames a second"):format(view.entity_count, love.timer.getFPS()),
     }
     love.graphics.setColor(0, 0, 0, 0.45)
-    love.graphics.rectangle("fill", 8, 12, 360, 12 + 17 * #lines, 6)
+    love.graphics.rectangle("fill", 8, 12, 384, 12 + 17 * #lines, 6)
     love.graphics.setColor(0.75, 0.8, 0.85)
     love.graphics.print(table.concat(lines, "\n"), 16, 16)
 end
@@ -265,7 +273,11 @@ local function draw_status(game)
             ("%d / %d"):format(own.magazine[own.weapon], own.reserve[own.weapon])
         love.graphics.printf(text, 0, height - 38, width - 24, "right")
     end
-    love.graphics.printf(headline(game) or "", 0, height * 0.65, width, "center")
+    local text = headline(game) or ""
+    love.graphics.setColor(0, 0, 0)
+    love.graphics.printf(text, 2, height * 0.65 + 2, width, "center") -- a shadow, to be read over walls
+    love.graphics.setColor(1, 1, 1)
+    love.graphics.printf(text, 0, height * 0.65, width, "center")
     love.graphics.setFont(draw.font)
     love.graphics.setColor(0.7, 0.7, 0.7)
     love.graphics.print((game.mode == "serpent" and "A, D turn   mouse boosts" or

@@ -5,6 +5,7 @@
 #define GRID_M 4.0F
 #define TURN 6.2831853F
 #define EFFECT_S 0.3F
+#define MARGIN_M 8.0F /* around the map */
 
 enum { SMALL, LARGE };                        /* fonts */
 enum { LINE = 18, STRIP = 30, STUTTERS = 3 }; /* pixels; LINE: from line to line */
@@ -111,9 +112,14 @@ static void say(const struct play *play, int font, float x, float y, float align
         return;
     }
     SDL_Texture *texture = SDL_CreateTextureFromSurface(play->renderer, drawn);
-    float left = SDL_floorf(x - align * (float)drawn->w);
-    SDL_RenderCopyF(play->renderer, texture, NULL,
-                    &(SDL_FRect){left, y, (float)drawn->w, (float)drawn->h});
+    SDL_FRect place = {SDL_floorf(x - align * (float)drawn->w) + 1, y + 1, (float)drawn->w,
+                       (float)drawn->h};
+    SDL_SetTextureColorMod(texture, 0, 0, 0); /* a shadow first, so that it is read over all */
+    SDL_RenderCopyF(play->renderer, texture, NULL, &place);
+    place.x--;
+    place.y--;
+    SDL_SetTextureColorMod(texture, 255, 255, 255);
+    SDL_RenderCopyF(play->renderer, texture, NULL, &place);
     SDL_DestroyTexture(texture);
     SDL_FreeSurface(drawn);
 }
@@ -246,16 +252,27 @@ static void draw_world(const struct play *play)
     }
 }
 
+/* The camera shows little beyond the map, but never so little that what lies over the corners hides
+ * the own character. */
+static float near_map(float at, float low, float high, float shown)
+{
+    float edge = shown / 2 - MARGIN_M;
+    return high - low < 2 * edge ? (low + high) / 2 : SDL_clamp(at, low + edge, high - edge);
+}
+
 /* On the own character, or the one that is watched; where it was while it is dead. */
 static void aim_camera(struct play *play)
 {
     const struct arbiter_view *view = &play->view;
     uint32_t key = view->own.exists ? view->own.key : view->followed_key;
+    struct arbiter_point low = play->map.low;
+    struct arbiter_point high = play->map.high;
     play->scale = SDL_sqrtf((float)(play->width * play->height)) / 33; /* as much in any shape */
     for (uint32_t i = 0; i < view->entity_count; i++) {
-        if (view->entities[i].key == key && key != 0) {
-            play->camera_x = view->entities[i].x;
-            play->camera_y = view->entities[i].y;
+        const struct arbiter_entity *entity = &view->entities[i];
+        if (entity->key == key && key != 0) {
+            play->camera_x = near_map(entity->x, low.x, high.x, (float)play->width / play->scale);
+            play->camera_y = near_map(entity->y, low.y, high.y, (float)play->height / play->scale);
         }
     }
 }
