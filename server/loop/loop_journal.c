@@ -25,6 +25,7 @@ struct loop_journal {
     atomic_int
         trouble;   /* of the writer's thread, for the log: errno, 0: over, UNTOLD: nothing new */
     uint64_t gaps; /* told so far */
+    bool told_too_large;
 };
 
 static void on_trouble(void *owner, int number)
@@ -139,7 +140,8 @@ enum arb_result loop_journal_open(struct loop_journal **out, const struct config
     enum arb_result result =
         open_writer(journal, config, match, resumed, queue_bytes, arena, error);
     if (result != ARB_OK) return result;
-    struct match_journal_sink sink = {journal->writer, loop_writer_put, loop_writer_has_room};
+    struct match_journal_sink sink = {journal->writer, loop_writer_put, loop_writer_has_room,
+                                      loop_writer_most(journal->writer)};
     uint32_t keyframe_ticks =
         (uint32_t)config->journal.keyframe_s * (uint32_t)config->match.tick_rate;
     journal->records = match_journal_create(arena, match, keyframe_ticks, &sink);
@@ -158,7 +160,15 @@ static void tell(struct loop_journal *journal)
     } else if (number == 0) {
         ops_log(OPS_INFO, "journal_recovered", OPS_TEXT("path", journal->path));
     }
-    uint64_t gaps = match_journal_counts(journal->records).gaps;
+    struct match_journal_counts counts = match_journal_counts(journal->records);
+    uint64_t gaps = counts.gaps;
+    if (counts.too_large > 0 && !journal->told_too_large) {
+        journal->told_too_large = true;
+        ops_log(OPS_ERROR, "journal_too_large",
+                OPS_TEXT("text", "a keyframe of this match is larger than the journal's queue: "
+                                 "none is written while that is so, and behind a gap nothing"),
+                OPS_UINT("most_bytes", loop_writer_most(journal->writer)));
+    }
     if (gaps > journal->gaps) {
         journal->gaps = gaps;
         ops_log(OPS_WARN, "journal_gap", OPS_UINT("gaps", gaps));
@@ -189,11 +199,13 @@ void loop_journal_close(struct loop_journal *journal)
     if (journal == NULL) return;
     struct loop_writer_counts file = loop_writer_close(journal->writer, CLOSE_MS);
     struct match_journal_counts records = match_journal_counts(journal->records);
-    bool good = file.error == 0 && !file.abandoned && records.gaps == 0;
+    /* What was handed over and is in no block of the file is missing like what never was. */
+    uint64_t missing_ticks = records.missing_ticks + (records.ticks - file.ticks);
+    bool good = file.error == 0 && !file.abandoned && records.gaps == 0 && missing_ticks == 0;
     ops_log(good ? OPS_INFO : OPS_WARN, "journal", OPS_TEXT("path", journal->path),
-            OPS_UINT("ticks", records.ticks), OPS_UINT("bytes", file.bytes),
-            OPS_UINT("blocks", file.blocks), OPS_UINT("keyframes", records.keyframes),
-            OPS_UINT("gaps", records.gaps), OPS_UINT("missing_ticks", records.missing_ticks),
+            OPS_UINT("ticks", file.ticks), OPS_UINT("bytes", file.bytes),
+            OPS_UINT("blocks", file.blocks), OPS_UINT("keyframes", file.keyframes),
+            OPS_UINT("gaps", records.gaps), OPS_UINT("missing_ticks", missing_ticks),
             OPS_UINT("failures", file.failures),
             OPS_TEXT("error", file.abandoned    ? "the disk took too long"
                               : file.error != 0 ? strerror(file.error)

@@ -34,10 +34,11 @@ struct loop_writer {
     size_t used;
     uint8_t *plain; /* [queue_bytes], of the thread: the block in the making */
     size_t plain_bytes;
-    arb_tick plain_tick;  /* of its first record */
-    uint32_t plain_kinds; /* bit per kind in it */
-    arb_tick taken_tick;  /* S[tick] that it leads to */
-    const uint8_t *block; /* packed, not written yet; NULL: none */
+    arb_tick plain_tick;                   /* of its first record */
+    uint32_t plain_kinds;                  /* bit per kind in it */
+    uint32_t plain_ticks, plain_keyframes; /* records in it */
+    arb_tick taken_tick;                   /* S[tick] that it leads to */
+    const uint8_t *block;                  /* packed, not written yet; NULL: none */
     size_t block_bytes, block_written;
     uint64_t end;                 /* of the file, after the last whole block */
     uint64_t puts, writes_wanted; /* records put; of those, what somebody waits for */
@@ -116,6 +117,12 @@ bool loop_writer_has_room(void *owner, size_t bytes)
     bool room = fits(writer, placed(bytes) + PLACE_BYTES);
     pthread_mutex_unlock(&writer->lock);
     return room;
+}
+
+/* As put_one asks for it, of a ring that begins at its beginning. */
+size_t loop_writer_most(const struct loop_writer *writer)
+{
+    return writer->options.queue_bytes - 3U * PLACE_BYTES - JOURNAL_TAG_BYTES_MAX - 10U;
 }
 
 static void write_place(struct loop_writer *writer, const struct place *place)
@@ -197,6 +204,8 @@ static bool take(struct loop_writer *writer)
     memcpy(writer->plain + writer->plain_bytes, writer->queue + at + PLACE_BYTES, place.size);
     writer->plain_bytes += place.size;
     writer->plain_kinds |= 1U << place.kind;
+    writer->plain_ticks += place.kind == JOURNAL_TICK;
+    writer->plain_keyframes += place.kind == JOURNAL_KEYFRAME;
     writer->taken_tick = place.kind == JOURNAL_TICK ? place.tick + 1 : place.tick;
     pthread_mutex_lock(&writer->lock);
     writer->used -= skipped + placed(place.size);
@@ -234,6 +243,8 @@ static bool write_block(struct loop_writer *writer)
     writer->end += writer->block_bytes;
     writer->counts.blocks++;
     writer->counts.bytes = writer->end;
+    writer->counts.ticks += writer->plain_ticks;
+    writer->counts.keyframes += writer->plain_keyframes;
     writer->done = writer->taken;
     writer->durable = writer->taken_tick;
     pthread_cond_broadcast(&writer->progress);
@@ -241,6 +252,7 @@ static bool write_block(struct loop_writer *writer)
     writer->block = NULL;
     writer->plain_bytes = 0;
     writer->plain_kinds = 0;
+    writer->plain_ticks = writer->plain_keyframes = 0;
     return true;
 }
 

@@ -58,6 +58,8 @@ bool loop_writer_start(struct loop_writer *writer);
 /* Tick thread; as struct match_journal_sink wants them, `writer` the owner. */
 bool loop_writer_put(void *writer, const struct journal_record *records, uint32_t count);
 bool loop_writer_has_room(void *writer, size_t bytes);
+/* Bytes of a record that an empty queue takes. */
+size_t loop_writer_most(const struct loop_writer *writer);
 
 /* S[tick] is reached by what is in the file, and on the disk as far as `sync` says. */
 arb_tick loop_writer_durable(struct loop_writer *writer);
@@ -65,10 +67,11 @@ arb_tick loop_writer_durable(struct loop_writer *writer);
 bool loop_writer_wait(struct loop_writer *writer, uint32_t timeout_ms);
 
 struct loop_writer_counts {
-    uint64_t blocks, bytes; /* of the file, with its head */
-    uint64_t failures;      /* writes and syncs that the system refused */
-    int error;              /* errno of the newest failure while it lasts; 0: none */
-    bool abandoned;         /* the disk took longer than the close waited: the file may end early */
+    uint64_t blocks, bytes;    /* of the file, with its head */
+    uint64_t ticks, keyframes; /* records in it, of those that were put */
+    uint64_t failures;         /* writes and syncs that the system refused */
+    int error;                 /* errno of the newest failure while it lasts; 0: none */
+    bool abandoned; /* the disk took longer than the close waited: the file may end early */
 };
 
 /* Writes what waits, for at most so long, and closes the file. NULL: nothing. */

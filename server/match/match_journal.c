@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Most that a tick may take; more is a gap. Untouched memory costs nothing. */
-enum { RECORD_BYTES = 1 << 20, TAIL_BYTES = 64 };
+enum { RECORD_BYTES = 1 << 20, TAIL_BYTES = 64, TRY_AGAIN_TICKS = 600 };
 
 struct match_journal {
     struct match_journal_sink sink;
@@ -78,33 +78,44 @@ static bool put(struct match_journal *journal, const struct journal_record *reco
     return true;
 }
 
-static struct journal_record save(struct match_journal *journal, const struct match *match)
+static bool is_too_large(const struct match_journal *journal, size_t bytes)
+{
+    return journal->sink.most > 0 && bytes > journal->sink.most;
+}
+
+/* False: it would never be taken, and nobody has to ask. */
+static bool save(struct match_journal *journal, const struct match *match,
+                 struct journal_record *out)
 {
     uint32_t size = match_save(match, MATCH_SAVE_WHOLE, journal->keyframe, journal->keyframe_bytes);
     journal->newest_keyframe = size;
-    return (struct journal_record){.kind = JOURNAL_KEYFRAME,
+    *out = (struct journal_record){.kind = JOURNAL_KEYFRAME,
                                    .tick = match_tick(match),
                                    .bytes = journal->keyframe,
                                    .size = size};
+    bool too_large = is_too_large(journal, size + TAIL_BYTES);
+    journal->counts.too_large += too_large;
+    return !too_large;
 }
 
 /* For one like the newest: the most that one may take is many times that, and more than any queue
- * where a thousand play. The saving is spared while a disk is full. */
-static bool has_room(const struct match_journal *journal)
+ * where a thousand play. The saving is spared while a disk is full; of a state that was too large
+ * for any queue, for a while. */
+static bool has_room(const struct match_journal *journal, const struct match *match)
 {
-    return journal->sink.has_room(journal->sink.owner, journal->newest_keyframe + TAIL_BYTES);
+    size_t bytes = (size_t)journal->newest_keyframe + TAIL_BYTES;
+    if (is_too_large(journal, bytes)) return match_tick(match) % TRY_AGAIN_TICKS == 0;
+    return journal->sink.has_room(journal->sink.owner, bytes);
 }
 
 /* The state as it is now bridges what is missing. */
 static void end_gap(struct match_journal *journal, const struct match *match)
 {
     journal->counts.missing_ticks++;
-    if (!has_room(journal)) return;
-    struct journal_record records[] = {
-        {.kind = JOURNAL_GAP, .tick = journal->next, .resume = match_tick(match)},
-        save(journal, match),
-    };
-    if (!put(journal, records, 2)) return;
+    if (!has_room(journal, match)) return;
+    struct journal_record records[2] = {
+        {.kind = JOURNAL_GAP, .tick = journal->next, .resume = match_tick(match)}};
+    if (!save(journal, match, &records[1]) || !put(journal, records, 2)) return;
     match_codec_reset(journal->codec);
     journal->counts.keyframes++;
     journal->next = match_tick(match);
@@ -120,9 +131,9 @@ static void begin_gap(struct match_journal *journal, const struct match *match)
 
 static void put_keyframe(struct match_journal *journal, const struct match *match)
 {
-    if (!has_room(journal)) return; /* the next one then */
-    struct journal_record record = save(journal, match);
-    if (!put(journal, &record, 1)) return;
+    struct journal_record record;
+    if (!has_room(journal, match)) return; /* the next one then */
+    if (!save(journal, match, &record) || !put(journal, &record, 1)) return;
     match_codec_reset(journal->codec);
     journal->counts.keyframes++;
 }
@@ -133,6 +144,7 @@ void match_journal_go_on(struct match_journal *journal, const struct match *matc
     put_keyframe(journal, match);
     /* Without it nothing that follows could be read. */
     journal->is_gap = journal->counts.keyframes == 0;
+    journal->counts.gaps += journal->is_gap;
 }
 
 static void put_end(struct match_journal *journal, const struct match *match)

@@ -17,6 +17,7 @@ struct match_journal_sink {
     /* Whether so many bytes have room: asked, of what the newest keyframe took, before a
      * state is saved for nothing. */
     bool (*has_room)(void *owner, size_t bytes);
+    size_t most; /* bytes of a record that it can hold when it is empty; 0: of any */
 };
 
 struct match_journal;
@@ -41,6 +42,8 @@ void match_journal_sent(struct match_journal *journal, const struct match *match
 struct match_journal_counts {
     uint64_t ticks, keyframes;
     uint64_t gaps, missing_ticks;
+    uint64_t too_large;     /* keyframes that the sink can never take; while the state is so large,
+                               nothing follows on a gap */
     uint64_t bytes;         /* of records, before they are compressed */
     uint32_t largest_bytes; /* of a record of a tick */
     bool ended;             /* the result is in it */

@@ -95,7 +95,7 @@ static void begin(const struct match *match)
     bench.key = journal_file_key(bytes, bench.file_bytes);
     bench.head_bytes = bench.file_bytes;
     arb_mem_free(bytes);
-    struct match_journal_sink sink = {NULL, put, has_room};
+    struct match_journal_sink sink = {NULL, put, has_room, 0};
     bench.journal = match_journal_create(&bench.arena, match, KEYFRAME_S * 60, &sink);
 }
 

@@ -242,7 +242,10 @@ class Journal(daemon.Case):
             told = server.event("journal")
             self.assertIsNotNone(server.event("journal_behind"))
         self.assertEqual((told["level"], told["error"]), ("warn", "File too large"))
-        self.assertIn("without a result", self.verify(self.path))
+        text = self.verify(self.path)
+        self.assertIn("without a result", text)
+        self.assertIn(f" {told['ticks']} ticks up to", text, "those in the file, not those that were handed over")
+        self.assertGreater(told["missing_ticks"], 60)
         self.check_result(self.folder / "result.json", end_reason="time")
 
     def test_a_journal_is_never_overwritten(self):

@@ -63,7 +63,7 @@ static inline size_t memory_read(void *owner, uint64_t offset, void *bytes, size
     return there;
 }
 
-static const struct match_journal_sink memory_sink = {NULL, memory_put, memory_has_room};
+static const struct match_journal_sink memory_sink = {NULL, memory_put, memory_has_room, 0};
 static const struct journal_source memory_source = {NULL, memory_read};
 
 /* The head of `match`'s file. */

@@ -284,7 +284,25 @@ Test(loop_writer, what_never_went_as_a_whole_is_not_left_in_part)
     cr_expect_not(loop_writer_wait(writer, 200));
     struct loop_writer_counts counts = loop_writer_close(writer, 10000);
     cr_expect_eq(counts.error, EIO);
+    cr_expect_eq(counts.ticks, 1, "the other one was put, and is not there");
     expect_file(FIRST + 1);
+}
+
+Test(loop_writer, an_empty_queue_takes_a_record_of_the_most_bytes_and_none_of_more)
+{
+    static uint8_t bytes[QUEUE];
+    open_writer(LOOP_WRITER_NEVER);
+    size_t most = loop_writer_most(writer);
+    struct journal_record record = {
+        .kind = JOURNAL_KEYFRAME, .tick = FIRST, .bytes = bytes, .size = most};
+    cr_assert(loop_writer_has_room(writer, most));
+    cr_assert(loop_writer_put(writer, &record, 1));
+    cr_assert(loop_writer_wait(writer, 5000));
+    record.size = QUEUE - 16;
+    cr_expect_not(loop_writer_put(writer, &record, 1));
+    struct loop_writer_counts counts = loop_writer_close(writer, 10000);
+    cr_expect_eq(counts.keyframes, 1);
+    expect_file(FIRST);
 }
 
 Test(loop_writer, what_the_disk_did_not_confirm_is_not_durable)

@@ -167,7 +167,7 @@ Test(match_journal, keyframes_need_room_for_what_they_are_and_not_for_the_most_t
 {
     open_all();
     size_t room = match_journal_keyframe_bytes(match) / 2;
-    struct match_journal_sink sink = {&room, memory_put, has_room_for_small_ones};
+    struct match_journal_sink sink = {&room, memory_put, has_room_for_small_ones, 0};
     journal = match_journal_create(&own, match, KEYFRAME_TICKS, &sink);
     play(450);
     cr_expect_eq(match_journal_counts(journal).keyframes, 2);
@@ -179,6 +179,53 @@ Test(match_journal, keyframes_need_room_for_what_they_are_and_not_for_the_most_t
     room = 0;
     play(200);
     cr_expect_eq(match_journal_counts(journal).keyframes, 3, "none where nothing has room");
+}
+
+/* Told, and not tried in each tick: a state that is larger than any queue. */
+Test(match_journal, keyframes_that_no_queue_can_hold_are_counted)
+{
+    open_all();
+    struct match_journal_sink sink = memory_sink;
+    sink.most = 200;
+    journal = match_journal_create(&own, match, KEYFRAME_TICKS, &sink);
+    play(450);
+    struct match_journal_counts counts = match_journal_counts(journal);
+    cr_expect_eq(counts.keyframes, 0);
+    cr_expect_eq(counts.too_large, 1, "the next is tried when the state may have become smaller");
+    cr_expect_eq(counts.ticks, 450, "ticks go on without");
+    disk_is_full = true;
+    play(1);
+    disk_is_full = false;
+    play(5);
+    counts = match_journal_counts(journal);
+    cr_expect_eq(counts.gaps, 1);
+    cr_expect_eq(counts.missing_ticks, 6, "nothing leads on behind it");
+    play(1200);
+    cr_expect_leq(match_journal_counts(journal).too_large, 4);
+}
+
+/* Nothing that follows could be read: that is a gap like others, and told as one. */
+Test(match_journal, a_file_that_is_gone_on_with_without_a_keyframe_has_a_gap)
+{
+    open_all();
+    play(50);
+    struct match_journal *next = match_journal_create(&own, match, KEYFRAME_TICKS, &memory_sink);
+    disk_is_full = true;
+    match_journal_go_on(next, match, false);
+    cr_expect_eq(match_journal_counts(next).gaps, 1);
+    cr_expect_eq(match_journal_counts(next).missing_ticks, 0);
+    journal = next;
+    play(3);
+    disk_is_full = false;
+    play(20);
+    struct match_journal_counts counts = match_journal_counts(journal);
+    cr_expect_eq(counts.gaps, 1);
+    cr_expect_eq(counts.missing_ticks, 4);
+    uint32_t seen[8];
+    struct match_replay_step last;
+    verify(replay_of(&config), seen, &last);
+    expect_good_to(&last, match_tick(match));
+    cr_expect_eq(seen[MATCH_REPLAY_GAP], 1);
 }
 
 Test(match_journal, a_result_that_came_in_a_gap_is_written_after_it)
