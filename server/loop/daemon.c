@@ -3,6 +3,7 @@
 
 #include "server/loop/clock.h"
 #include "server/loop/loop.h"
+#include "server/loop/loop_effects.h"
 #include "server/loop/loop_journal.h"
 #include "server/loop/loop_log.h"
 #include "server/loop/loop_reload.h"
@@ -49,6 +50,8 @@ struct daemon {
     struct loop_reload *reload;
     struct loop_log_observer observer;
     struct loop_resumed resumed; /* path NULL: it is a match of this process */
+    struct journal_ledger *ledger;
+    const struct match_result *result; /* while it is handed out */
     enum arb_result result_written;
     char result_error[OPS_ERROR_BYTES];
 };
@@ -247,24 +250,30 @@ static void print_id(const uint8_t id[16], char text[33])
     }
 }
 
+static bool write_result(void *owner)
+{
+    struct daemon *daemon = owner;
+    const char *path = daemon->config->result_path;
+    if (path[0] != '\0') {
+        daemon->result_written =
+            ops_result_write(path, daemon->result, daemon->config->map, daemon->result_error);
+    }
+    return daemon->result_written == ARB_OK;
+}
+
 static void on_decided(void *owner)
 {
     struct daemon *daemon = owner;
     static struct match_result result; /* large, and once per process */
     match_get_result(daemon->match, &result);
     const char *path = daemon->config->result_path;
+    struct loop_effects effects = {daemon->ledger, daemon->journal, daemon->match};
     daemon->result_written = ARB_OK;
-    if (daemon->resumed.sent_result) return; /* by the process before */
-    /* Otherwise what comes back from the journal might have another result than was handed out. */
-    if (!loop_journal_settle(daemon->journal)) {
-        ops_log(OPS_WARN, "journal_behind",
-                OPS_TEXT("text", "the result is handed out before the journal has it"));
+    daemon->result = &result;
+    if (loop_effects_deliver(&effects, LOOP_RESULT_KEY, write_result, daemon) ==
+        LOOP_EFFECT_HAD_LEFT) {
+        return; /* by the process before */
     }
-    if (path[0] != '\0') {
-        daemon->result_written =
-            ops_result_write(path, &result, daemon->config->map, daemon->result_error);
-    }
-    if (daemon->result_written == ARB_OK) loop_journal_sent(daemon->journal, daemon->match);
     char id[33];
     print_id(result.match_id, id);
     ops_log(OPS_INFO, "match_ended", OPS_TEXT("match_id", id),
@@ -372,6 +381,11 @@ static void log_drops(const struct match *match)
             OPS_UINT("spectator_events", drops.spectator_events));
 }
 
+static bool had_result(const struct daemon *daemon)
+{
+    return journal_ledger_has(daemon->ledger, LOOP_RESULT_KEY, strlen(LOOP_RESULT_KEY));
+}
+
 static void log_resumed(const struct daemon *daemon)
 {
     const struct loop_resumed *resumed = &daemon->resumed;
@@ -380,9 +394,9 @@ static void log_resumed(const struct daemon *daemon)
             OPS_UINT("replayed_ticks", resumed->tick - resumed->from),
             OPS_UINT("torn_bytes", resumed->torn_bytes),
             OPS_UINT("players", match_present_count(daemon->match)),
-            OPS_TEXT("result", resumed->sent_result ? "was handed out"
-                               : resumed->ended     ? "is handed out now"
-                                                    : "is to come"));
+            OPS_TEXT("result", had_result(daemon) ? "was handed out"
+                               : resumed->ended   ? "is handed out now"
+                                                  : "is to come"));
 }
 
 static void play(struct daemon *daemon, char *error, enum arb_result *result)
@@ -442,7 +456,9 @@ enum arb_result loop_serve(const struct config *config, struct arb_arena *arena,
         daemon.geometry = arb_geometry_create(map->shapes, map->shape_count, map->bounds);
         result = open_match(&daemon, arena, error);
     }
-    if (result == ARB_OK && daemon.resumed.sent_result && match_ended(daemon.match)) {
+    daemon.ledger = daemon.resumed.path != NULL ? daemon.resumed.ledger
+                                                : journal_ledger_create(arena, LOOP_EFFECTS_MAX);
+    if (result == ARB_OK && had_result(&daemon) && match_ended(daemon.match)) {
         log_resumed(&daemon);
         close(daemon.resumed.fd);
         close_all(&daemon);

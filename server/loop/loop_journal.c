@@ -187,10 +187,10 @@ bool loop_journal_settle(struct loop_journal *journal)
     return journal == NULL || loop_writer_wait(journal->writer, SETTLE_MS);
 }
 
-void loop_journal_sent(struct loop_journal *journal, const struct match *match)
+void loop_journal_sent(struct loop_journal *journal, const struct match *match, const char *key)
 {
     if (journal == NULL) return;
-    match_journal_sent(journal->records, match, LOOP_RESULT_KEY);
+    match_journal_sent(journal->records, match, key);
     loop_writer_wait(journal->writer, SETTLE_MS);
 }
 

@@ -28,8 +28,8 @@ void loop_journal_tick(struct loop_journal *journal, const struct match *match);
 /* What leaves the match waits for it to be in the file, but not for ever. False: it is not. */
 bool loop_journal_settle(struct loop_journal *journal);
 
-/* The result has been handed out. NULL: nothing. */
-void loop_journal_sent(struct loop_journal *journal, const struct match *match);
+/* Something with that key has left for good. NULL: nothing. */
+void loop_journal_sent(struct loop_journal *journal, const struct match *match, const char *key);
 
 /* Writes the rest, and tells the log what became of it. NULL: nothing. */
 void loop_journal_close(struct loop_journal *journal);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "server/loop/loop_resume.h"
 
+#include "server/loop/loop_effects.h"
 #include "server/match/match_replay.h"
 #include "server/match/match_save.h"
 
@@ -127,16 +128,20 @@ const struct journal_head *loop_resume_head(const struct loop_resume *resume)
 }
 
 /* What stands in front of the newest keyframe is read only for what was sent. */
-static void note_past(struct loop_resume *resume)
+static enum arb_result note_past(struct loop_resume *resume, struct arb_arena *arena, char *error)
 {
     struct journal_record record;
+    struct journal_ledger *ledger = journal_ledger_create(arena, LOOP_EFFECTS_MAX);
+    resume->resumed.ledger = ledger;
     while (journal_next(resume->reader, &record) == JOURNAL_READ_OK) {
         if (record.kind == JOURNAL_END) resume->resumed.ended = true;
-        if (record.kind == JOURNAL_SENT && record.size == strlen(LOOP_RESULT_KEY) &&
-            memcmp(record.bytes, LOOP_RESULT_KEY, record.size) == 0) {
-            resume->resumed.sent_result = true;
+        bool is_key = record.size > 0 && record.size <= JOURNAL_KEY_BYTES_MAX;
+        if (record.kind != JOURNAL_SENT || !is_key) continue;
+        if (!journal_ledger_add(ledger, (const char *)record.bytes, record.size)) {
+            return fail(resume, ARB_DATA, error, "more has left this match than can be known");
         }
     }
+    return ARB_OK;
 }
 
 enum arb_result loop_resume_play(struct loop_resume *resume, struct match *match,
@@ -144,8 +149,8 @@ enum arb_result loop_resume_play(struct loop_resume *resume, struct match *match
 {
     char text[MATCH_REPLAY_TEXT_BYTES];
     struct match_replay_step step;
-    note_past(resume);
-    enum arb_result result = open_reader(resume, error);
+    enum arb_result result = note_past(resume, arena, error);
+    if (result == ARB_OK) result = open_reader(resume, error);
     if (result != ARB_OK) return result;
     struct match_replay *replay = match_replay_create(arena, match, NULL, resume->reader);
     if (!match_replay_seek(replay, UINT64_MAX, text) && text[0] != '\0') {

@@ -7,6 +7,7 @@
 
 #include "server/config/config.h"
 #include "server/journal/journal.h"
+#include "server/journal/ledger.h"
 #include "server/match/match.h"
 
 /* The key under which a match's result is sent (JOURNAL.md, SENT). */
@@ -46,7 +47,7 @@ struct loop_resumed {
     uint64_t torn_bytes;
     arb_tick from, tick; /* S[from] was the keyframe or the first tick; S[tick] is reached */
     bool ended;          /* the result is in the file */
-    bool sent_result;    /* and was handed out */
+    struct journal_ledger *ledger; /* what has left the match, by key */
 };
 struct loop_resumed loop_resume_take(struct loop_resume *resume);
 

@@ -24,6 +24,8 @@ struct match_journal {
     uint8_t *end;
     arb_tick next; /* S[next] is what the records lead to */
     bool is_gap;   /* ticks from `next` on are missing */
+    char sent[MATCH_JOURNAL_SENT_MAX][MATCH_JOURNAL_KEY_BYTES_MAX + 1]; /* not written yet */
+    uint32_t sent_count;
 };
 
 struct match_journal *match_journal_create(struct arb_arena *arena, const struct match *match,
@@ -158,6 +160,24 @@ static void put_end(struct match_journal *journal, const struct match *match)
     journal->counts.ended = put(journal, &record, 1);
 }
 
+/* In order; what has no room waits for the next tick. */
+static void put_sent(struct match_journal *journal, const struct match *match)
+{
+    uint32_t written = 0;
+    while (written < journal->sent_count) {
+        const char *key = journal->sent[written];
+        struct journal_record record = {.kind = JOURNAL_SENT,
+                                        .tick = match_tick(match),
+                                        .bytes = (const uint8_t *)key,
+                                        .size = strlen(key)};
+        if (!put(journal, &record, 1)) break;
+        written++;
+    }
+    journal->sent_count -= written;
+    memmove(journal->sent[0], journal->sent[written],
+            journal->sent_count * sizeof journal->sent[0]);
+}
+
 void match_journal_tick(struct match_journal *journal, const struct match *match)
 {
     const struct match_record *taken = match_record(match);
@@ -185,6 +205,7 @@ void match_journal_tick(struct match_journal *journal, const struct match *match
     }
     if (journal->is_gap) return;
     if (match_decided(match) && !journal->counts.ended) put_end(journal, match);
+    put_sent(journal, match);
     if (journal->keyframe_ticks > 0 && journal->next % journal->keyframe_ticks == 0) {
         put_keyframe(journal, match);
     }
@@ -194,13 +215,10 @@ void match_journal_sent(struct match_journal *journal, const struct match *match
 {
     size_t size = strlen(key);
     ARB_ASSERT(size > 0 && size <= MATCH_JOURNAL_KEY_BYTES_MAX);
-    if (journal->is_gap) return; /* it is sent again at worst, under the same key */
-    put(journal,
-        &(struct journal_record){.kind = JOURNAL_SENT,
-                                 .tick = match_tick(match),
-                                 .bytes = (const uint8_t *)key,
-                                 .size = size},
-        1);
+    /* What is left out here is sent again at worst, under the same key. */
+    if (journal->sent_count == MATCH_JOURNAL_SENT_MAX) return;
+    memcpy(journal->sent[journal->sent_count++], key, size + 1);
+    if (!journal->is_gap) put_sent(journal, match);
 }
 
 /* ---- the result ---- */

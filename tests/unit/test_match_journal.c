@@ -181,6 +181,37 @@ Test(match_journal, keyframes_need_room_for_what_they_are_and_not_for_the_most_t
     cr_expect_eq(match_journal_counts(journal).keyframes, 3, "none where nothing has room");
 }
 
+/* In the order in which they left, up to a few. */
+Test(match_journal, what_left_in_a_gap_is_written_behind_it)
+{
+    open_all();
+    play(50);
+    match_journal_sent(journal, match, "before");
+    play(10);
+    disk_is_full = true;
+    play(5);
+    match_journal_sent(journal, match, "one");
+    match_journal_sent(journal, match, "two");
+    play(5);
+    for (int i = 0; i < MATCH_JOURNAL_SENT_MAX; i++)
+        match_journal_sent(journal, match, "more");
+    disk_is_full = false;
+    play(20);
+    flush_block();
+    static const char *const expected[] = {"before", "one", "two", "more"};
+    enum journal_status status;
+    struct journal_record record;
+    uint32_t sent_keys = 0;
+    reader = journal_open(&memory_source, &status);
+    while (journal_next(reader, &record) == JOURNAL_READ_OK) {
+        if (record.kind != JOURNAL_SENT) continue;
+        const char *key = expected[sent_keys < 3 ? sent_keys : 3];
+        cr_expect(record.size == strlen(key) && memcmp(record.bytes, key, record.size) == 0);
+        sent_keys++;
+    }
+    cr_expect_eq(sent_keys, 1 + MATCH_JOURNAL_SENT_MAX);
+}
+
 /* Told, and not tried in each tick: a state that is larger than any queue. */
 Test(match_journal, keyframes_that_no_queue_can_hold_are_counted)
 {
