@@ -117,8 +117,9 @@ static void write_head(struct sim_journal *journal, const struct sim *sim)
 static void begin_records(struct sim_journal *journal, const struct sim *sim)
 {
     uint32_t keyframe_ticks = KEYFRAME_S * (uint32_t)sim->config.match.tick_rate;
-    journal->records = match_journal_create(&journal->arena, sim->match, keyframe_ticks,
-                                            &(struct match_journal_sink){journal, put, has_room, 0});
+    journal->records =
+        match_journal_create(&journal->arena, sim->match, keyframe_ticks,
+                             &(struct match_journal_sink){journal, put, has_room, 0});
 }
 
 void sim_journal_begin(struct sim_checks *checks)
