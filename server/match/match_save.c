@@ -235,12 +235,10 @@ static bool sizes_fit(const struct match *match, const struct block_head *head)
            bytes == head->bytes && head->reserved == 0 && head->tick > 0;
 }
 
-static bool seat_is_good(const struct match_saved_seat *seat, const struct world_player *player,
-                         const struct arb_fields *form)
+static bool seat_is_good(const struct match_saved_seat *seat, const struct world_player *player)
 {
     bool present = player->presence == WORLD_PRESENT || player->presence == WORLD_AWAY;
-    return arb_form_check(form, seat) == NULL && (seat->seated != 0) == present &&
-           seat->has_session <= seat->seated;
+    return (seat->seated != 0) == present && seat->has_session <= seat->seated;
 }
 
 /* Its own part: seats that agree with the players, counts that agree with the seats. */
@@ -253,21 +251,20 @@ static bool own_part_is_good(const struct match *match, const struct block_head 
     match_state_parts(match, true, parts);
     for (uint32_t slot = 0; slot < parts[1].count; slot++) {
         const struct match_saved_seat *seat = &saved->loaded_seats[slot];
-        if (!seat_is_good(seat, &saved->world.players[slot], parts[1].fields)) return false;
+        if (!seat_is_good(seat, &saved->world.players[slot])) return false;
         seated += seat->seated;
     }
     archive = archive_part(saved->loaded_archive, block->line_count);
     for (uint32_t i = 0; i < archive.count; i++) {
         const struct world_player *line = &saved->loaded_archive[i];
-        if (arb_form_check(archive.fields, line) != NULL ||
-            line->name[sizeof line->name - 1] != '\0') {
-            return false;
-        }
+        if (line->name[sizeof line->name - 1] != '\0') return false;
     }
-    return arb_form_check(parts[0].fields, head) == NULL && head->present == seated &&
-           head->archive_count == block->line_count && head->first_tick <= block->tick &&
+    return arb_form_check_all(&parts[0]) && arb_form_check_all(&parts[1]) &&
+           arb_form_check_all(&parts[2]) && arb_form_check_all(&archive) &&
+           head->present == seated && head->archive_count == block->line_count &&
+           head->first_tick <= block->tick &&
            head->archive_hash == match_archive_hash(saved->loaded_archive, archive.count) &&
-           saved->world.head->tick == block->tick && rewind_origins_check(&parts[2]);
+           saved->world.head->tick == block->tick;
 }
 
 /* The numbers that were in force, and the mode's params with them; NULL: no match has them. */
@@ -301,7 +298,6 @@ static enum arb_result load(struct match *match, const uint8_t *block,
     struct arb_form_part archive = archive_part(saved->loaded_archive, head->line_count);
     const char *wrong;
     const uint8_t *at = block + HEAD_BYTES;
-    memset(saved->world.block, 0, match->world.head->block_bytes);
     *saved->world.head = *match->world.head; /* the parts are of our sizes */
     at = get_parts(state, match_state_parts(match, true, state), at);
     at = get_parts(figures, match_figure_parts(match, true, figures), at);

@@ -12,7 +12,7 @@
 #include "server/match/match.h"
 #include "shared/base/arb_result.h"
 
-enum { MATCH_SAVE_VERSION = 2, MATCH_SAVE_TEXT_BYTES = 160 };
+enum { MATCH_SAVE_VERSION = 3, MATCH_SAVE_TEXT_BYTES = 160 };
 
 enum match_save_parts {
     /* S[t] alone: what a rollback goes back to, the past stays where it is. */

@@ -1,7 +1,7 @@
 /* The past and its owner: the ring of published frames and the origin records. */
 #include "server/rewind/rewind.h"
 
-#include "server/rewind/rewind_internal.h"
+#include "server/rewind/rewind_pack.h"
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_math.h"
 #include "shared/move/arb_box2d.h"
@@ -103,11 +103,10 @@ struct rewind *rewind_create(struct arb_arena *arena, const struct rewind_config
     rewind->ring_count = rewind->frame_count + config->back_ticks;
     rewind->frames = arb_arena_take_array(arena, rewind->ring_count, sizeof rewind->frames[0]);
     take_frames(rewind, arena, rewind->frames, rewind->ring_count);
-    rewind->loading = arb_arena_take_array(arena, 2, sizeof rewind->loading[0]);
-    take_frames(rewind, arena, rewind->loading, 2);
     rewind->records = arb_arena_take_array(arena, (size_t)config->player_capacity * rewind->samples,
                                            sizeof rewind->records[0]);
     rewind->last = arb_arena_take_array(arena, config->player_capacity, sizeof rewind->last[0]);
+    rewind_pack_create(rewind, arena);
     rewind_bounds_create(rewind, arena);
     return rewind;
 }

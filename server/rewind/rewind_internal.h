@@ -27,6 +27,14 @@ struct rewind_leaf {
     int32_t proxy;
 };
 
+/* Least and most of what an entity's bounds follow from, over many of its states. */
+enum rewind_reach { REWIND_X, REWIND_Y, REWIND_VX, REWIND_VY, REWIND_REACHES };
+struct rewind_span {
+    int32_t low[REWIND_REACHES], high[REWIND_REACHES]; /* quantised */
+    uint8_t kind;
+    bool any;
+};
+
 struct rewind_record {
     arb_tick tick; /* the step that consumed it */
     struct arb_vec2 origin, previous;
@@ -53,17 +61,19 @@ struct rewind {
     arb_tick turned;            /* tick that began the younger half */
     b2DynamicTree tree;         /* user data: entity id */
     struct rewind_leaf *leaves; /* [entity_capacity] */
+    struct rewind_span *spans;  /* [entity_capacity] for rewind_bounds_fill */
 
     struct rewind_record *records; /* [player_capacity * samples] ring by sequence */
     struct rewind_record *last;    /* [player_capacity] */
 
-    /* [2] for reading frames from outside before anything is changed */
-    struct arb_frame *loading;
+    struct rewind_pack *pack; /* for frames as bytes: rewind_pack.h */
 };
 
 /* Makes the tree cover the newest frame. */
 void rewind_bounds_commit(struct rewind *rewind, const struct arb_frame *frame);
 void rewind_bounds_create(struct rewind *rewind, struct arb_arena *arena);
+/* Makes the tree cover the frames that are held now, whatever was before. */
+void rewind_bounds_fill(struct rewind *rewind);
 /* No frame is held. */
 void rewind_bounds_forget(struct rewind *rewind);
 

@@ -13,9 +13,6 @@
 struct arb_form_part rewind_origins(const struct rewind *rewind);
 /* After the part's memory was changed: the older records go. */
 void rewind_origins_changed(struct rewind *rewind);
-/* False: content that came from outside is none that can be worked with. `part` as above, in other
- * memory. */
-bool rewind_origins_check(const struct arb_form_part *part);
 
 /* Most bytes that rewind_put_frames may need. */
 uint32_t rewind_frames_bytes(const struct rewind *rewind);

@@ -55,8 +55,7 @@ static bool body_is_of(const struct world *world, uint16_t body, uint16_t id)
            world->bodies[body].entity == id;
 }
 
-static bool entity_is_good(const struct world *world, uint16_t id, uint8_t kind_count,
-                           const struct arb_fields *form)
+static bool entity_is_good(const struct world *world, uint16_t id, uint8_t kind_count)
 {
     const struct world_entity *entity = &world->entities[id];
     if (!entity->alive) {
@@ -64,8 +63,8 @@ static bool entity_is_good(const struct world *world, uint16_t id, uint8_t kind_
         rest.generation = 0;
         return is_all_zero(&rest, sizeof rest);
     }
-    return arb_form_check(form, entity) == NULL && entity->generation != 0 &&
-           entity->kind < kind_count && entity->flags != WORLD_ENTITY_REMOVED &&
+    return entity->generation != 0 && entity->kind < kind_count &&
+           entity->flags != WORLD_ENTITY_REMOVED &&
            (entity->owner == ARB_NO_SLOT || entity->owner < world->head->player_capacity) &&
            (entity->body == WORLD_NO_BODY || body_is_of(world, entity->body, id));
 }
@@ -84,27 +83,16 @@ static bool body_is_good(const struct world *world, uint16_t index, const struct
            world->entities[body->entity].body == index;
 }
 
-static bool player_is_good(const struct world *world, uint16_t slot, const struct arb_fields *form)
+static bool player_is_good(const struct world *world, uint16_t slot)
 {
     const struct world_player *player = &world->players[slot];
-    if (arb_form_check(form, player) != NULL || player->name[sizeof player->name - 1] != '\0') {
-        return false;
-    }
+    if (player->name[sizeof player->name - 1] != '\0') return false;
     if (arb_key_is_none(player->controlled)) {
         return player->controlled.id == 0;
     }
     const struct world_entity *entity = world_find(world, player->controlled);
     return (player->presence == WORLD_PRESENT || player->presence == WORLD_AWAY) &&
            entity != NULL && entity->owner == slot;
-}
-
-static bool points_are_good(const struct arb_form_part *points)
-{
-    for (uint32_t i = 0; i < points->count; i++) {
-        const struct arb_vec2 *point = (const struct arb_vec2 *)points->memory + i;
-        if (arb_form_check(points->fields, point) != NULL) return false;
-    }
-    return true;
 }
 
 bool world_check(const struct world *world, const struct world *own, uint8_t kind_count,
@@ -120,17 +108,19 @@ bool world_check(const struct world *world, const struct world *own, uint8_t kin
     *wrong = "does not say which entity ids are free";
     if (!ids_are_good(world)) return false;
     *wrong = "has an impossible entity";
+    if (!arb_form_check_all(&parts[2])) return false;
     for (uint16_t id = 0; id < head->entity_capacity; id++) {
-        if (!entity_is_good(world, id, kind_count, parts[2].fields)) return false;
+        if (!entity_is_good(world, id, kind_count)) return false;
     }
     *wrong = "has an impossible body";
     for (uint16_t body = 0; body < head->body_capacity; body++) {
         if (!body_is_good(world, body, parts[4].fields)) return false;
     }
-    if (!points_are_good(&parts[5])) return false;
+    if (!arb_form_check_all(&parts[5])) return false;
     *wrong = "has an impossible player";
+    if (!arb_form_check_all(&parts[1])) return false;
     for (uint16_t slot = 0; slot < head->player_capacity; slot++) {
-        if (!player_is_good(world, slot, parts[1].fields)) return false;
+        if (!player_is_good(world, slot)) return false;
     }
     return true;
 }

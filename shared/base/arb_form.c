@@ -6,7 +6,6 @@
 
 #include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,28 +133,112 @@ static double number_of(const struct arb_field *field, uint64_t value)
     }
 }
 
-static bool is_within(const struct arb_field *field, uint64_t value)
+struct limits {
+    double low, high;
+};
+
+/* False: any value is good. */
+static bool limits_of(const struct arb_field *field, struct limits *limits)
 {
-    double number = number_of(field, value);
-    if (field->low >= field->high) {
-        /* Not isfinite(): that of mingw's headers converts a double and is warned of. */
-        return field->type != ARB_FIELD_F32 || fabs(number) <= (double)FLT_MAX;
+    *limits = (struct limits){field->low, field->high};
+    if (field->low < field->high) return true;
+    *limits = (struct limits){-(double)FLT_MAX, (double)FLT_MAX};
+    return field->type == ARB_FIELD_F32;
+}
+
+/* Floats apart, they are most of what has limits; what is no number is never within. `next`: bytes
+ * from one to the next. */
+static bool floats_are_within(const uint8_t *at, uint32_t next, uint32_t count,
+                              struct limits limits)
+{
+    bool within = true;
+    for (uint32_t i = 0; i < count; i++, at += next) {
+        float value;
+        memcpy(&value, at, sizeof value);
+        within &= (double)value >= limits.low;
+        within &= (double)value <= limits.high;
     }
-    return number >= field->low && number <= field->high;
+    return within;
+}
+
+/* The row's first element of `count` structs, `bytes` each. */
+static bool are_within(const struct arb_field *field, const uint8_t *at, uint32_t bytes,
+                       uint32_t count, struct limits limits)
+{
+    uint32_t width = width_of(field);
+    if (field->type == ARB_FIELD_F32) return floats_are_within(at, bytes, count, limits);
+    for (uint32_t i = 0; i < count; i++, at += bytes) {
+        double number = number_of(field, value_in_memory(at, width));
+        if (number < limits.low || number > limits.high) return false;
+    }
+    return true;
+}
+
+/* The first row out of its bounds in any of `count` structs. Row by row, as a row's kind and limits
+ * cost more than its values. */
+static const struct arb_field *check_rows(const struct arb_fields *fields, const uint8_t *memory,
+                                          uint32_t bytes, uint32_t count)
+{
+    struct limits limits;
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct arb_field *field = &fields->rows[i];
+        if (!limits_of(field, &limits)) continue;
+        for (uint32_t at = 0; at < field->size; at += width_of(field)) {
+            if (!are_within(field, memory + field->offset + at, bytes, count, limits)) return field;
+        }
+    }
+    return NULL;
 }
 
 const struct arb_field *arb_form_check(const struct arb_fields *fields, const void *one)
 {
+    return check_rows(fields, one, 0, 1);
+}
+
+/* Structs of floats that all have the same limits, which floats can name, are one long row. */
+static bool is_even(const struct arb_fields *fields)
+{
+    struct limits first, limits;
+    if (!limits_of(&fields->rows[0], &first)) return false;
     for (size_t i = 0; i < fields->count; i++) {
-        const struct arb_field *field = &fields->rows[i];
-        bool any_value = field->low >= field->high && field->type != ARB_FIELD_F32;
-        uint32_t width = width_of(field);
-        for (uint32_t at = 0; !any_value && at < field->size; at += width) {
-            const uint8_t *value = (const uint8_t *)one + field->offset + at;
-            if (!is_within(field, value_in_memory(value, width))) return field;
+        limits_of(&fields->rows[i], &limits);
+        if (fields->rows[i].type != ARB_FIELD_F32 || memcmp(&first, &limits, sizeof limits) != 0) {
+            return false;
         }
     }
-    return NULL;
+    return !(first.low < (double)(float)first.low || first.low > (double)(float)first.low ||
+             first.high < (double)(float)first.high || first.high > (double)(float)first.high);
+}
+
+/* Four side by side: as many as the compiler compares at once. */
+static bool row_is_within(const uint8_t *at, uint32_t count, float low, float high)
+{
+    enum { LANES = 4 };
+    uint32_t wrong[LANES] = {0};
+    float values[LANES] = {low, low, low, low};
+    for (; count >= LANES; count -= LANES, at += sizeof values) {
+        memcpy(values, at, sizeof values);
+        for (uint32_t i = 0; i < LANES; i++) {
+            wrong[i] |= (uint32_t)(values[i] >= low && values[i] <= high ? 0 : 1);
+        }
+    }
+    memcpy(values, at, count * sizeof values[0]);
+    for (uint32_t i = 0; i < count; i++) {
+        wrong[i] |= (uint32_t)(values[i] >= low && values[i] <= high ? 0 : 1);
+    }
+    return (wrong[0] | wrong[1] | wrong[2] | wrong[3]) == 0;
+}
+
+bool arb_form_check_all(const struct arb_form_part *part)
+{
+    uint32_t bytes = arb_form_bytes(part->fields);
+    if (is_even(part->fields)) {
+        struct limits limits;
+        limits_of(&part->fields->rows[0], &limits);
+        return row_is_within(part->memory, part->count * (bytes / 4), (float)limits.low,
+                             (float)limits.high);
+    }
+    return check_rows(part->fields, part->memory, bytes, part->count) == NULL;
 }
 
 /* ---- differences ---- */

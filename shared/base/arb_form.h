@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 enum { ARB_FORM_IS_MEMORY = 1 };
@@ -47,8 +48,29 @@ size_t arb_form_get(const struct arb_form_part *part, const uint8_t *bytes);
 /* What arb_form_put does where memory has another form. For tests on machines where it has not. */
 size_t arb_form_put_each(const struct arb_form_part *part, uint8_t *out);
 
+/* Plain arrays of numbers from their form: count * 2 and count * 4 bytes. */
+static inline void arb_form_get_i16(const uint8_t *bytes, uint32_t count, int16_t *values)
+{
+    for (uint32_t i = 0; i < count && !ARB_FORM_IS_MEMORY; i++) {
+        values[i] = (int16_t)(bytes[2 * i] | bytes[2 * i + 1] << 8);
+    }
+    if (ARB_FORM_IS_MEMORY) memcpy(values, bytes, count * sizeof values[0]);
+}
+
+static inline void arb_form_get_i32(const uint8_t *bytes, uint32_t count, int32_t *values)
+{
+    for (uint32_t i = 0; i < count && !ARB_FORM_IS_MEMORY; i++) {
+        values[i] = (int32_t)(bytes[4 * i] | (uint32_t)bytes[4 * i + 1] << 8 |
+                              (uint32_t)bytes[4 * i + 2] << 16 | (uint32_t)bytes[4 * i + 3] << 24);
+    }
+    if (ARB_FORM_IS_MEMORY) memcpy(values, bytes, count * sizeof values[0]);
+}
+
 /* The first row that holds a value out of its bounds; NULL: none. `one`: a struct in memory. */
 const struct arb_field *arb_form_check(const struct arb_fields *fields, const void *one);
+
+/* Whether all structs of the part are within their bounds. */
+bool arb_form_check_all(const struct arb_form_part *part);
 
 struct arb_form_place {
     const struct arb_form_part *part;

@@ -362,7 +362,7 @@ Test(match_save, the_text_says_what_is_wrong)
     open_hostile();
     good.bytes[4]++;
     seal(good);
-    refused_for(good, "saved in version 3, this program reads version 2");
+    refused_for(good, "saved in version 4, this program reads version 3");
     good.bytes[4]--;
     seal(good);
     struct block state = save(run.match, MATCH_SAVE_STATE);
