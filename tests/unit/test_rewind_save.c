@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAPACITY = 70, POINTS = 300, HALF_BACK = 5, ROUNDS = 40 };
+enum { CAPACITY = 70, POINTS = 300, HALF_BACK = 5, ROUNDS = 20 };
 
 static const struct arb_kind_field runner_fields[] = {
     {"x", 22, 1, 1.0F / 512, ""}, {"y", 22, 1, 1.0F / 512, ""},  {"vx", 12, 1, 1.0F / 64, ""},
@@ -275,7 +275,7 @@ Test(rewind_save, shots_meet_the_same_in_a_past_that_came_back)
             hits += a.hit_count;
         }
     }
-    cr_assert_gt(hits, 1000, "%u", hits);
+    cr_assert_gt(hits, 500, "%u", hits);
 }
 
 /* ---- what is refused ---- */
@@ -336,7 +336,7 @@ Test(rewind_save, a_field_that_a_kind_has_not_stays_zero)
 
 Test(rewind_save, a_cut_anywhere_and_a_byte_more_are_refused)
 {
-    play(60);
+    play(9);
     uint32_t size = rewind_put_frames(first, bytes);
     cr_assert(reads(size));
     for (uint32_t cut = 0; cut < size; cut++) {
@@ -384,7 +384,7 @@ static bool is_good(const struct arb_frame *frame)
  * with. */
 Test(rewind_save, made_up_frames_are_refused_or_good)
 {
-    enum { TRIES = 4000 };
+    enum { TRIES = 2000 };
     uint32_t taken = 0;
     play(50);
     uint32_t size = rewind_put_frames(first, bytes);
