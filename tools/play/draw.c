@@ -352,7 +352,8 @@ static void draw_scores(const struct play *play)
 static void draw_words(const struct play *play)
 {
     static const char *const games[] = {
-        "connecting", "joining", "back in a moment", "", "the end", "no connection", ""};
+        /* in the order of enum arbiter_game */
+        "connecting", "connecting", "back in a moment", "", "the end", "no connection", ""};
     const struct arbiter_view *view = &play->view;
     const struct arbiter_own *own = &view->own;
     float middle = (float)play->width / 2;
@@ -413,8 +414,9 @@ static void draw_strips(struct play *play)
         for (uint32_t k = 1; play->graph && k <= PLAY_FRAMES; k++) {
             float value = play->strips[i][(play->frames + k) % PLAY_FRAMES];
             float high = STRIP * SDL_min(SDL_fabsf(value), 1.0F);
-            if (high > 0)
+            if (high > 0) {
                 box(play, 14 + 2 * (float)k, y + STRIP - high, 2, high, value < 0 ? red : green);
+            }
         }
         say(play, SMALL, 16, y + STRIP, 0, dim, "%s", play->graph ? strips[i].name : "");
     }
@@ -426,7 +428,7 @@ static void draw_figures(const struct play *play)
 {
     static const char *const causes[] = {"the server was late", "snapshots were lost",
                                          "snapshots came late",
-                                         "this program was late"}; /* enum arbiter_stutter_cause */
+                                         "this program was late"}; /* in the order of the enum */
     const struct arbiter_statistics *s = &play->statistics;
     const struct arbiter_corrections *c = &s->corrections;
     struct arbiter_stutter stutters[STUTTERS];

@@ -194,7 +194,9 @@ static int run(struct play *play, const struct arbiter_config *config)
 {
     play->client = arbiter_client_create(config);
     if (play->client == NULL || !connect_to(play)) {
-        fprintf(stderr, "arbiter-play: cannot connect to %s\n", play->host);
+        fprintf(stderr, "arbiter-play: %s %s\n",
+                play->client == NULL ? "cannot be called" : "cannot connect to",
+                play->client == NULL ? config->name : play->host);
         return EXIT_CANNOT_CONNECT;
     }
     while (!play->leaving) {
