@@ -243,10 +243,12 @@ end
 
 local function headline(game)
     local view = game.view
+    local result = view.has_result and
+        (view.result_winner == C.ARBITER_NO_SLOT and "a draw" or name_of(view, view.result_winner) .. " wins")
     if game.reason then
-        return game.reason .. "\nreturn: connect again"
-    elseif view.has_result then
-        return view.result_winner == C.ARBITER_NO_SLOT and "a draw" or name_of(view, view.result_winner) .. " wins"
+        return (result and result .. "\n" or "") .. game.reason .. "\nreturn: connect again"
+    elseif result then
+        return result
     elseif view.connection ~= C.ARBITER_CONNECTED then
         return "connecting ..."
     elseif view.phase == C.ARBITER_MATCH_WAITING then

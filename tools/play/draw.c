@@ -359,12 +359,14 @@ static void draw_words(const struct play *play)
     float middle = (float)play->width / 2;
     float top = (float)play->height * 0.7F;
     float bottom = (float)play->height - 32;
-    if (view->has_result && view->result_winner != ARBITER_NO_SLOT) {
-        say(play, LARGE, middle, top - 50, 0.5F, white, "%s wins",
+    if (view->has_result) {
+        bool draw = view->result_winner == ARBITER_NO_SLOT;
+        say(play, LARGE, middle, top - 50, 0.5F, white, draw ? "a draw" : "%s wins",
             name_of(play, view->result_winner));
     }
     say(play, LARGE, middle, top, 0.5F, white, "%s",
-        view->silent_ms > 0                      ? "nothing is heard from the server"
+        view->connection != ARBITER_CONNECTED    ? games[view->game]
+        : view->silent_ms > 0                    ? "nothing is heard from the server"
         : view->phase == ARBITER_MATCH_WAITING   ? "waiting for players"
         : view->phase == ARBITER_MATCH_COUNTDOWN ? "get ready"
                                                  : games[view->game]);
@@ -462,8 +464,8 @@ void play_draw(struct play *play)
         arbiter_client_rules(play->client, &play->rules)) {
         aim_camera(play);
         draw_world(play);
-        draw_scores(play);
     }
+    if (play->view.player_count > 0) draw_scores(play); /* beyond the connection, with a result */
     draw_words(play);
     if (play->graph) draw_figures(play);
     draw_strips(play);
