@@ -317,7 +317,7 @@ static void put_late(struct match *match)
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         put(match, slot, bytes, size);
     }
-    spectators_put_now(match, bytes, size);
+    spectators_put_late(match, &late);
     match->late_ms = 0;
     match->late_told = now;
 }

@@ -189,10 +189,15 @@ static void put_event(struct match *match, const struct spectator *spectator,
     put(match, spectator, bytes, arb_event_encode(event, bytes, sizeof bytes));
 }
 
-void spectators_put_now(struct match *match, const uint8_t *bytes, size_t size)
+void spectators_put_late(struct match *match, const struct arb_late *late)
 {
     struct spectators *spectators = match->spectators;
-    if (spectators == NULL || spectators->delay > 0) return;
+    if (spectators == NULL) return;
+    struct arb_late shown = *late;
+    shown.tick -= (uint32_t)spectators->delay; /* wraps as the time that pings are told does */
+    uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+    size_t size =
+        arb_message_encode(ARB_MESSAGE_LATE, &arb_late_fields, &shown, bytes, sizeof bytes);
     for (uint32_t i = 0, left = spectators->count; left > 0; i++) {
         if (!spectators->list[i].seated) continue;
         left--;

@@ -111,8 +111,9 @@ uint32_t spectators_clients(const struct match_config *config);
 
 /* Stage 1. `spectators` may be NULL. */
 void spectators_join(struct match *match, const struct port_message *message);
-/* A message to all of them, where what they see is the present. */
-void spectators_put_now(struct match *match, const uint8_t *bytes, size_t size);
+/* To all of them at once, whatever their delay: what they are shown stands still now. Names the
+ * tick that the late step showed them. */
+void spectators_put_late(struct match *match, const struct arb_late *late);
 /* False: it is none of them. */
 bool spectators_leave(struct match *match, struct port_session session);
 void spectators_wish(struct match *match, struct port_session session,

@@ -26,10 +26,11 @@ static struct {
 static struct sim *server(uint64_t seed)
 {
     static const char *const sets[] = {"match.min_players=1", "match.countdown_s=0",
-                                       "match.duration_s=600"};
+                                       "match.duration_s=600", "spectator.max=1",
+                                       "spectator.delay_s=1"};
     return virtual_create(&(struct sim_options){.config_file = ARENA,
                                                 .sets = sets,
-                                                .set_count = 3,
+                                                .set_count = 5,
                                                 .clients = 3,
                                                 .seed = seed,
                                                 .up = line,
@@ -75,18 +76,24 @@ static void play(double seconds)
     }
 }
 
-static void begin(void)
+static void begin_as(bool spectate, enum arbiter_game game)
 {
     struct arbiter_config config;
     arbiter_config_default(&config);
+    config.spectate = spectate;
     memset(&scene, 0, sizeof scene);
     scene.sim = server(5);
     scene.client = arbiter_client_create(&config);
     cr_assert(arb_client_connect_carrier(scene.client, path(), now_ns()));
     play(3);
     cr_assert_eq(scene.view.connection, ARBITER_CONNECTED);
-    cr_assert_eq(scene.view.game, ARBITER_GAME_PLAYING);
+    cr_assert_eq(scene.view.game, game);
     cr_assert_eq(scene.news_count, 0);
+}
+
+static void begin(void)
+{
+    begin_as(false, ARBITER_GAME_PLAYING);
 }
 
 static void finish(void)
@@ -337,9 +344,8 @@ Test(client_line, a_calm_line_has_no_stutter)
     finish();
 }
 
-Test(client_line, a_late_tick_is_the_servers)
+static void stall_the_server(void)
 {
-    begin();
     uint64_t from_ns = now_ns();
     scene.sim->server_busy_us = sim_now_us(scene.sim) + 200000;
     play(0.3);
@@ -355,6 +361,19 @@ Test(client_line, a_late_tick_is_the_servers)
                      (double)list[i].ms);
     }
     finish();
+}
+
+Test(client_line, a_late_tick_is_the_servers)
+{
+    begin();
+    stall_the_server();
+}
+
+/* What it sees is a second old, and stands still now. */
+Test(client_line, a_late_tick_is_the_servers_for_a_spectator_with_a_delay)
+{
+    begin_as(true, ARBITER_GAME_SPECTATING);
+    stall_the_server();
 }
 
 Test(client_line, a_late_tick_that_was_made_good_is_one_stutter)

@@ -212,6 +212,7 @@ static struct {
     uint8_t type;
     struct arb_event event;
     struct arb_scores scores;
+    struct arb_late late;
     struct arb_chunk chunk;
     uint8_t payload[ARB_MESSAGE_BYTES_MAX];
 } sent[SENT];
@@ -257,6 +258,11 @@ static inline void port_put(void *owner, struct port_session session, uint8_t ch
     sent[sent_count].type = bytes[0];
     if (bytes[0] == ARB_MESSAGE_EVENT) {
         cr_assert_eq(arb_event_decode(bytes, size, &sent[sent_count].event), ARB_DECODE_OK);
+    }
+    if (bytes[0] == ARB_MESSAGE_LATE) {
+        cr_assert_eq(arb_message_decode(ARB_MESSAGE_LATE, &arb_late_fields, bytes, size,
+                                        &sent[sent_count].late),
+                     ARB_DECODE_OK);
     }
     if (bytes[0] == ARB_MESSAGE_SCORES) {
         cr_assert_eq(arb_scores_decode(bytes, size, &sent[sent_count].scores), ARB_DECODE_OK);

@@ -495,6 +495,32 @@ Test(match_spectators, all_that_they_get_is_of_the_delayed_tick)
     cr_assert_neq(ended, 0);
 }
 
+/* The snapshot of the delay ago goes out late as well, now: that is what stands still. */
+Test(match_spectators, a_late_step_is_told_at_once_by_the_tick_that_it_showed)
+{
+    for (config.spectator_delay_s = 0; config.spectator_delay_s <= 2; config.spectator_delay_s++) {
+        open_watched();
+        watch(EYE);
+        tick();
+        for (int i = 0; i < 150; i++) {
+            match_was_late(match, i == 149 ? 40 : 0);
+            cr_assert_eq(count_sent(EYE, ARB_MESSAGE_LATE), 0);
+            tick();
+        }
+        uint32_t told = 0;
+        uint32_t delay = (uint32_t)config.spectator_delay_s * 60;
+        for (uint32_t i = 0; i < sent_count; i++) {
+            if (sent[i].type != ARB_MESSAGE_LATE || sent[i].session != EYE) continue;
+            cr_expect_eq(sent[i].late.tick, (uint32_t)(match_tick(match) - 1) - delay);
+            cr_expect_eq(sent[i].late.late_ms, 40);
+            told++;
+        }
+        cr_expect_eq(told, 1, "delay %u ticks", delay);
+        close_match();
+    }
+    open_watched();
+}
+
 Test(match_spectators, who_comes_late_learns_the_delayed_standing)
 {
     config.spectator_delay_s = 1;
