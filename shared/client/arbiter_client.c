@@ -484,7 +484,19 @@ void arb_client_clocks_advance(struct arbiter_client *client, uint64_t now_ns)
 
 /* ---- pings ---- */
 
-enum { PINGS_AT_FIRST = 4, FIRST_PING_NS = 40000000, PING_NS = 250000000 };
+enum { PINGS_AT_FIRST = 8, FIRST_PING_NS = 40000000, PING_NS = 250000000 };
+
+/* Of the pings under way only ARB_CLIENT_PINGS are remembered: the longer the first answer is
+ * awaited, or the round trip, the rarer they are, or no answer would ever be known. */
+static uint64_t ping_interval_ns(const struct arb_client_clocks *clocks, uint64_t now_ns)
+{
+    bool answered = clocks->sync.count > 0;
+    uint64_t way_ns = answered ? clocks->newest_rtt_ns : now_ns - clocks->first_ping_ns;
+    uint64_t least_ns = way_ns / (ARB_CLIENT_PINGS / 2);
+    bool hurry = clocks->pings_sent < (answered ? PINGS_AT_FIRST / 2 : PINGS_AT_FIRST);
+    uint64_t wanted_ns = hurry ? FIRST_PING_NS : PING_NS;
+    return wanted_ns > least_ns ? wanted_ns : least_ns;
+}
 
 void arb_client_ping(struct arbiter_client *client, uint64_t now_ns)
 {
@@ -500,9 +512,9 @@ void arb_client_ping(struct arbiter_client *client, uint64_t now_ns)
     uint32_t place = ping.sequence % ARB_CLIENT_PINGS;
     clocks->ping_sent_ns[place] = now_ns;
     clocks->pings_open |= 1U << place;
+    clocks->first_ping_ns = clocks->pings_sent == 0 ? now_ns : clocks->first_ping_ns;
     clocks->pings_sent++;
-    bool hurry = clocks->pings_sent < PINGS_AT_FIRST || clocks->sync.count == 0;
-    clocks->next_ping_ns = now_ns + (hurry ? FIRST_PING_NS : PING_NS);
+    clocks->next_ping_ns = now_ns + ping_interval_ns(clocks, now_ns);
     arb_net_send(client->net, 0, ARB_NET_CHANNEL_UNSEQUENCED, bytes, size);
 }
 
@@ -526,6 +538,7 @@ void arb_client_pong(struct arbiter_client *client, const struct arb_pong *pong,
                       clocks->ping_sent_ns[place], received_ns);
     const struct arb_time_sample *newest =
         &clocks->sync.samples[(clocks->sync.count - 1) % ARB_TIME_SAMPLES];
+    clocks->newest_rtt_ns = newest->rtt_ns;
     float rtt_ms = (float)newest->rtt_ns * 1e-6F;
     clocks->rtt_ms =
         clocks->sync.count == 1 ? rtt_ms : clocks->rtt_ms + (rtt_ms - clocks->rtt_ms) * 0.125F;

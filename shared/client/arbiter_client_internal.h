@@ -59,7 +59,7 @@ struct arb_client_clocks {
     uint32_t pings_sent;
     uint64_t ping_sent_ns[ARB_CLIENT_PINGS]; /* by sequence */
     uint32_t pings_open;                     /* bit sequence % 16: not answered */
-    uint64_t next_ping_ns;
+    uint64_t first_ping_ns, next_ping_ns, newest_rtt_ns;
     uint64_t poll_gap_ns; /* between the last two polls, or the longest that counts as a frame */
     bool behind;  /* what is handled now has waited here: it says nothing about the network */
     float rtt_ms; /* smoothed */

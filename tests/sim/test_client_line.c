@@ -2,26 +2,16 @@
  * their event and state (arbiter_client.h, enum arbiter_line), returns by resume token, stutters
  * with their cause. The real server over the simulated network, and a client that the test drives.
  */
-#include "tests/support/virtual.h"
-#include "tools/sim/sim_internal.h"
+#include "tests/support/driven.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #define ARENA ARBITER_SOURCE_DIR "/config/arena.json"
 
-enum { FRAME_US = 16667, NEWS = 64 };
-
 static const struct arb_link line = {.delay_us = 20000};
 
-static struct {
-    struct sim *sim;
-    struct arbiter_client *client;
-    struct arb_carrier *carrier;
-    struct arbiter_view view;
-    struct arbiter_event news[NEWS]; /* ARBITER_EVENT_LINE */
-    uint32_t news_count;
-} scene;
+static struct driven scene;
 
 static struct sim *server(uint64_t seed)
 {
@@ -40,40 +30,22 @@ static struct sim *server(uint64_t seed)
 
 static uint64_t now_ns(void)
 {
-    return sim_now_us(scene.sim) * 1000;
+    return driven_now_ns(&scene);
 }
 
 static struct arb_carrier *path(void)
 {
-    return scene.carrier = arb_simnet_connect(sim_network(scene.sim), sim_server_carrier(scene.sim),
-                                              line, line);
-}
-
-static void note_news(void)
-{
-    for (uint32_t i = 0; i < scene.view.event_count; i++) {
-        if (scene.view.events[i].kind == ARBITER_EVENT_LINE && scene.news_count < NEWS) {
-            scene.news[scene.news_count++] = scene.view.events[i];
-        }
-    }
+    return driven_path(&scene);
 }
 
 static void frame(void)
 {
-    struct arbiter_input input = {.move_x = 127};
-    sim_run_us(scene.sim, FRAME_US);
-    arbiter_client_input(scene.client, &input);
-    arbiter_client_poll(scene.client, now_ns());
-    arbiter_client_sample(scene.client, now_ns(), &scene.view);
-    note_news();
+    driven_frame(&scene);
 }
 
 static void play(double seconds)
 {
-    uint64_t end_us = sim_now_us(scene.sim) + (uint64_t)(seconds * 1e6);
-    while (sim_now_us(scene.sim) < end_us) {
-        frame();
-    }
+    driven_play(&scene, seconds);
 }
 
 static void begin_as(bool spectate, enum arbiter_game game)
@@ -81,10 +53,8 @@ static void begin_as(bool spectate, enum arbiter_game game)
     struct arbiter_config config;
     arbiter_config_default(&config);
     config.spectate = spectate;
-    memset(&scene, 0, sizeof scene);
-    scene.sim = server(5);
-    scene.client = arbiter_client_create(&config);
-    cr_assert(arb_client_connect_carrier(scene.client, path(), now_ns()));
+    scene = (struct driven){.sim = server(5), .up = line, .down = line};
+    driven_connect(&scene, &config);
     play(3);
     cr_assert_eq(scene.view.connection, ARBITER_CONNECTED);
     cr_assert_eq(scene.view.game, game);
@@ -426,7 +396,7 @@ Test(client_line, the_newest_stutters_are_kept_newest_first)
     struct arbiter_stutter list[ARBITER_STUTTERS];
     begin();
     for (uint64_t i = 0; i < ARBITER_STUTTERS + 8; i++) {
-        sim_run_us(scene.sim, 60000 + FRAME_US * (i % 16));
+        sim_run_us(scene.sim, 60000 + DRIVEN_FRAME_US * (i % 16));
         play(0.5);
     }
     cr_assert_eq(stutters(list), ARBITER_STUTTERS);
