@@ -66,3 +66,9 @@ struct arbiter_statistics driven_figures(const struct driven *driven)
     arbiter_client_statistics(driven->client, &out);
     return out;
 }
+
+const struct replicate_counts *driven_sent(const struct driven *driven)
+{
+    ARB_ASSERT(driven->view.own_slot != ARBITER_NO_SLOT);
+    return replicate_counts(match_replicate(sim_match(driven->sim)), driven->view.own_slot);
+}

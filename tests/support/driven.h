@@ -4,6 +4,7 @@
 #ifndef DRIVEN_H
 #define DRIVEN_H
 
+#include "server/replicate/replicate.h"
 #include "tests/support/virtual.h"
 #include "tools/sim/sim_internal.h"
 
@@ -30,5 +31,7 @@ void driven_set_links(struct driven *driven, struct arb_link up, struct arb_link
 void driven_frame(struct driven *driven);
 void driven_play(struct driven *driven, double seconds);
 struct arbiter_statistics driven_figures(const struct driven *driven);
+/* What the server counts of its snapshots; asserts that it plays. */
+const struct replicate_counts *driven_sent(const struct driven *driven);
 
 #endif
