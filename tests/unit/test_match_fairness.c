@@ -1,11 +1,8 @@
 /* What victims have of lag compensation: figures, cover, abilities (spec/lag-compensation.md "More
  * than rays"). A bench's players: their views are taken at their word. */
 #include "server/match/match_internal.h"
-#include "tests/unit/match_rig.h"
+#include "tests/unit/cover_rig.h"
 
-enum { SHOOTER, VICTIM, STEPS = 30, BACK = 25 };
-
-static uint32_t covered; /* newest ticks in which the victim's place was hidden */
 static arb_tick view_tick;
 
 static void setup(void)
@@ -18,64 +15,16 @@ static void setup(void)
 
 TestSuite(match_fairness, .init = setup, .fini = close_match);
 
-/* The shooter at (-40, 0), the victim at (-32, 0); between them a wall that begins a metre above
- * the line of fire. */
-static void open_with_wall(void)
-{
-    static const uint8_t id[16] = {1};
-    struct arb_shape wall = {ARB_SHAPE_POLYGON, 4, 0, {{-34, 1}, {-33, 1}, {-33, 20}, {-34, 20}}};
-    arb_arena_init(&arena);
-    geometry = arb_geometry_create(&wall, 1, map.bounds);
-    match = match_create(&arena, &config, &probe, NULL, &map, geometry, id, &port);
-    match_add_player(match, "shooter");
-    match_add_player(match, "victim");
-    tick();
-    tick();
-    cr_assert_eq(player(SHOOTER)->own.x, -40);
-    cr_assert_eq(player(VICTIM)->own.x, -32);
-}
-
-static void steer(uint16_t slot, int8_t move_y, struct arb_view view, uint16_t edges)
-{
-    static arb_sequence sequence;
-    struct arb_input input = {.sequence = ++sequence,
-                              .target_tick = match_tick(match),
-                              .move_y = move_y,
-                              .view = view,
-                              .edges = edges};
-    match_set_input(match, slot, &input);
-}
-
-/* The centre is hidden where the straight line meets the wall: at its far side the line has gone
- * seven eighths of the way. */
-static bool is_hidden(void)
-{
-    return 0.875 * (double)player(VICTIM)->own.y > 1.0;
-}
-
 /* Walks behind the wall; then the shot, aimed along x where it was BACK ticks ago. */
 static const struct rules_shot *walk_and_shoot(void)
 {
-    open_with_wall();
-    arb_tick first = match_tick(match);
-    for (int i = 0; i < STEPS; i++) {
-        steer(VICTIM, 127, (struct arb_view){0}, 0);
-        tick();
-        covered = is_hidden() ? covered + 1 : 0;
-    }
-    cr_assert(covered > 3 && covered < BACK);
+    walk_into_cover(BACK);
     view_tick = match_tick(match) - 1 - BACK;
-    cr_assert_gt(view_tick, first);
     steer(SHOOTER, 0, (struct arb_view){.from_tick = view_tick, .to_tick = view_tick},
           ARB_BUTTON_FIRE);
     tick();
     cr_assert_eq(shots_count, 1);
     return &shots_seen[0];
-}
-
-static uint32_t ms_of(uint32_t ticks)
-{
-    return ticks * 1000 / 60;
 }
 
 Test(match_fairness,

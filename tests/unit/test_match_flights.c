@@ -1,11 +1,10 @@
 /* Projectiles beside the mode: what they count for in the figures of lag compensation, and what is
  * copied of them for whoever looks. The mode only says that something flew. */
 #include "server/match/match_shot.h"
-#include "tests/unit/match_rig.h"
+#include "tests/unit/cover_rig.h"
 
-enum { SHOOTER, VICTIM, STEPS = 30, BACK = 25, MET = 20 /* ticks ago */ };
+enum { MET = 20 /* ticks ago */ };
 
-static uint32_t covered; /* newest ticks in which the victim's place was hidden */
 static uint32_t leaving; /* projectiles of the next shot */
 static bool lands_now;   /* and one of before ends at the victim, too */
 
@@ -46,37 +45,11 @@ static void setup(void)
     spawn_gap = 8;
     covered = leaving = 0;
     lands_now = false;
+    probe_hook = tell_of_flights;
     config.lagcomp.projectile_catchup_ms = 500;
 }
 
 TestSuite(match_flights, .init = setup, .fini = close_match);
-
-/* The shooter at (-40, 0), the victim at (-32, 0); between them a wall that begins a metre above
- * the line of fire. */
-static void open_with_wall(void)
-{
-    static const uint8_t id[16] = {1};
-    struct arb_shape wall = {ARB_SHAPE_POLYGON, 4, 0, {{-34, 1}, {-33, 1}, {-33, 20}, {-34, 20}}};
-    arb_arena_init(&arena);
-    geometry = arb_geometry_create(&wall, 1, map.bounds);
-    match = match_create(&arena, &config, &probe, NULL, &map, geometry, id, &port);
-    probe_hook = tell_of_flights;
-    match_add_player(match, "shooter");
-    match_add_player(match, "victim");
-    tick();
-    tick();
-}
-
-static void steer(uint16_t slot, int8_t move_y, struct arb_view view, uint16_t edges)
-{
-    static arb_sequence sequence;
-    struct arb_input input = {.sequence = ++sequence,
-                              .target_tick = match_tick(match),
-                              .move_y = move_y,
-                              .view = view,
-                              .edges = edges};
-    match_set_input(match, slot, &input);
-}
 
 static void shoot(void)
 {
@@ -88,20 +61,9 @@ static void shoot(void)
 /* Walks behind the wall; then the shot. */
 static void walk_and_shoot(uint32_t projectiles)
 {
-    open_with_wall();
-    for (int i = 0; i < STEPS; i++) {
-        steer(VICTIM, 127, (struct arb_view){0}, 0);
-        tick();
-        covered = 0.875 * (double)player(VICTIM)->own.y > 1.0 ? covered + 1 : 0;
-    }
-    cr_assert(covered > 3 && covered < MET);
+    walk_into_cover(MET);
     leaving = projectiles;
     shoot();
-}
-
-static uint32_t ms_of(uint32_t ticks)
-{
-    return ticks * 1000 / 60;
 }
 
 Test(match_flights, a_hit_of_the_past_counts_as_that_of_a_ray)
@@ -183,11 +145,7 @@ Test(match_flights, a_launch_is_copied_with_its_way_and_whom_it_met)
 {
     open_with_wall();
     match_observe(match, &(struct match_observer){.flown = on_flown});
-    for (int i = 0; i < STEPS; i++) {
-        steer(VICTIM, 127, (struct arb_view){0}, 0);
-        tick();
-        covered = 0.875 * (double)player(VICTIM)->own.y > 1.0 ? covered + 1 : 0;
-    }
+    walk_behind_the_wall();
     cr_expect_eq(seen_count, 0);
     leaving = 2;
     shoot();
@@ -232,10 +190,7 @@ Test(match_flights, whom_a_flight_passed_is_copied_as_of_when_it_was_nearest)
     open_with_wall();
     match_observe(match, &(struct match_observer){.flown = on_flown});
     probe_hook = tell_of_a_miss;
-    for (int i = 0; i < STEPS; i++) {
-        steer(VICTIM, 127, (struct arb_view){0}, 0);
-        tick();
-    }
+    walk_behind_the_wall();
     leaving = 1;
     shoot();
     cr_assert_eq(seen.flight_count, 1);
