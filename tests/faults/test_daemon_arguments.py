@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Arguments and exit statuses of arbiterd that start nothing."""
 import json
+import subprocess
 import unittest
 
 import daemon
@@ -35,6 +36,25 @@ class Arguments(daemon.Case):
         done = daemon.run("--version")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"^arbiterd \d+\.\d+\.\d+, protocol \d+\n$")
+
+    def test_each_tool_answers_help_and_names_what_it_does_not_know(self):
+        for tool in ("arbiter-bots", "arbiter-netsim", "arbiter-sim", "arbiter-replay", "arbiter-play"):
+            def run(*arguments, tool=tool):
+                done = subprocess.run([daemon.program(tool), *arguments], capture_output=True, text=True, timeout=20,
+                                      env=daemon.clean_environment(), check=False)
+                return done.returncode, done.stdout, done.stderr
+            try:
+                daemon.program(tool)
+            except FileNotFoundError:
+                self.assertEqual(tool, "arbiter-play", "all but the one that needs SDL2 are built")
+                continue
+            for before in ([], ["--name", "ada"] if tool == "arbiter-play" else ["--seed", "1"]):
+                status, said, errors = run(*before, "--help")
+                self.assertEqual((status, errors), (0, ""), tool)
+                self.assertTrue(said.startswith(f"usage: {tool} "), said)
+            status, said, errors = run("--frobnicate")
+            self.assertEqual((status, said), (64, ""), tool)
+            self.assertIn("--frobnicate", errors.splitlines()[0])
 
     def test_schema_is_json(self):
         done = daemon.run("--schema")

@@ -235,7 +235,9 @@ static enum arb_result run_command(int count, char **words)
     if (count >= 1 && strcmp(words[0], "shots") == 0) {
         return count == 2 ? run(words[1], true, 0, NULL) : fail_arguments("shots wants FILE");
     }
-    return fail_arguments(count >= 1 ? "no such command" : "a command is missing");
+    if (count == 0) return fail_arguments("a command is missing");
+    fprintf(stderr, "arbiter-replay: no such command: %s\n%s", words[0], usage);
+    return ARB_ARGUMENTS;
 }
 
 int main(int argc, char **argv)
