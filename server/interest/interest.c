@@ -40,6 +40,7 @@ struct interest *interest_create(struct arb_arena *arena, const struct interest_
     interest->places = arb_arena_take_array(arena, entities, sizeof *interest->places);
     interest->visible = arb_arena_take_array(arena, entities, sizeof *interest->visible);
     interest->found = arb_arena_take_array(arena, words_of(entities), sizeof *interest->found);
+    interest->newborn = arb_arena_take_array(arena, words_of(entities), sizeof *interest->newborn);
     interest->version = 1;
     interest->viewers =
         arb_arena_take_array(arena, config->viewer_capacity, sizeof *interest->viewers);
@@ -48,6 +49,16 @@ struct interest *interest_create(struct arb_arena *arena, const struct interest_
             arb_arena_take_array(arena, words_of(entities), sizeof(uint64_t));
     }
     return interest;
+}
+
+static uint64_t bit_of(const uint64_t *set, uint32_t index)
+{
+    return set[index / 64] >> (index % 64) & 1;
+}
+
+static void add_bit(uint64_t *set, uint32_t index)
+{
+    set[index / 64] |= UINT64_C(1) << (index % 64);
 }
 
 /* Sets are of ids, so an entity that comes or goes moves nobody else. Who has another's id came
@@ -64,6 +75,11 @@ static void take_keys(struct interest *interest, const struct arb_frame *frame)
         if (interest->orders[key.id] == arb_key_order(key)) continue;
         interest->orders[key.id] = arb_key_order(key);
         interest->born[key.id] = next;
+        if (interest->version != next) {
+            memset(interest->newborn, 0,
+                   words_of(interest->config.entity_capacity) * sizeof *interest->newborn);
+        }
+        add_bit(interest->newborn, key.id);
         interest->version = next;
     }
     size_t words = words_of(above);
@@ -77,16 +93,6 @@ void interest_build(struct interest *interest, const struct arb_frame *frame)
     take_keys(interest, frame);
     interest->frame = frame;
     interest_grid_build(&interest->grid, &interest->config, frame);
-}
-
-static uint64_t bit_of(const uint64_t *set, uint32_t index)
-{
-    return set[index / 64] >> (index % 64) & 1;
-}
-
-static void add_bit(uint64_t *set, uint32_t index)
-{
-    set[index / 64] |= UINT64_C(1) << (index % 64);
 }
 
 /* A body counts when any of its points does. Most of its runs are clearly in or out. */
@@ -221,6 +227,12 @@ static void add_key(const struct interest *interest, uint64_t *set, struct arb_k
 static const uint64_t *seen_ids(const struct interest *interest, struct interest_viewer *viewer)
 {
     if (viewer->version == interest->version) return viewer->seen;
+    if (viewer->version + 1 == interest->version) {
+        for (size_t word = 0; word < interest->words; word++) {
+            viewer->seen[word] &= ~interest->newborn[word];
+        }
+        return viewer->seen;
+    }
     for (size_t word = 0; word < interest->words; word++) {
         for (uint64_t left = viewer->seen[word]; left != 0; left &= left - 1) {
             uint32_t id = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(left);
@@ -230,14 +242,34 @@ static const uint64_t *seen_ids(const struct interest *interest, struct interest
     return viewer->seen;
 }
 
-/* The ids found as places in the frame, ascending as they do. */
+/* Viewers are mostly asked in turn, and a thousand of them push each other out of the caches. */
+static void expect(const struct interest *interest, uint32_t viewer_index)
+{
+    if (viewer_index >= interest->config.viewer_capacity) return;
+    const uint64_t *seen = interest->viewers[viewer_index].seen;
+    for (size_t word = 0; word < interest->words; word += 64 / sizeof *seen) {
+        __builtin_prefetch(&seen[word], 1);
+    }
+}
+
+/* The ids found as places in the frame, ascending as they do. Which words have some is gathered
+ * first: that is as random as a branch can be. */
 static uint32_t list_found(const struct interest *interest)
 {
     uint32_t count = 0;
-    for (size_t word = 0; word < interest->words; word++) {
-        for (uint64_t left = interest->found[word]; left != 0; left &= left - 1) {
-            uint32_t id = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(left);
-            interest->visible[count++] = interest->places[id];
+    for (size_t first = 0; first < interest->words; first += 64) {
+        const uint64_t *found = &interest->found[first];
+        size_t words = interest->words - first < 64 ? interest->words - first : 64;
+        uint64_t filled = 0;
+        for (size_t word = 0; word < words; word++) {
+            filled |= (uint64_t)(found[word] != 0) << word;
+        }
+        for (; filled != 0; filled &= filled - 1) {
+            size_t word = (size_t)__builtin_ctzll(filled);
+            for (uint64_t left = found[word]; left != 0; left &= left - 1) {
+                uint32_t id = (uint32_t)(first + word) * 64 + (uint32_t)__builtin_ctzll(left);
+                interest->visible[count++] = interest->places[id];
+            }
         }
     }
     return count;
@@ -250,6 +282,7 @@ const uint32_t *interest_update(struct interest *interest, uint32_t viewer_index
     ARB_ASSERT(viewer_index < interest->config.viewer_capacity);
     ARB_ASSERT(interest->frame != NULL);
     struct interest_viewer *viewer = &interest->viewers[viewer_index];
+    expect(interest, viewer_index + 1);
     const uint64_t *seen = seen_ids(interest, viewer);
     memset(interest->found, 0, interest->words * sizeof *interest->found);
     interest->candidates += search(interest, seen, (double)centre.x, (double)centre.y);

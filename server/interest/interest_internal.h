@@ -70,6 +70,7 @@ struct interest {
     uint32_t *born;    /* version with which it came */
     uint16_t *places;  /* where it is, or was, in the frame */
     uint32_t version;  /* +1 with each frame that brings somebody */
+    uint64_t *newborn; /* bit per id: came with this version */
     size_t words;      /* of a set, as far as ids were ever in use */
     uint64_t *found;   /* bit per id, of the update under way */
     uint32_t *visible; /* what it returns */

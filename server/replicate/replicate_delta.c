@@ -339,19 +339,30 @@ static bool enter_all(struct stream *stream, uint32_t count)
     return true;
 }
 
-enum { AHEAD = 6 }; /* places */
+enum { AHEAD = 6, FAR_AHEAD = 12 }; /* places */
 
-/* Most states are as old as the baseline, and what they need was made for other clients: all over a
- * table larger than the caches. */
+/* Most states are as old as the baseline, and what they need was made for other clients: all over
+ * tables larger than the caches. Which of them tells the spot, which comes before. */
 static inline void fetch_ahead(const struct replicate_job *job, uint32_t place)
 {
     const struct replicate *replicate = job->replicate;
+    if (place + FAR_AHEAD < job->count) {
+        __builtin_prefetch(&replicate->spots[job->visible[place + FAR_AHEAD]]);
+    }
     if (job->base_id == 0 || place + AHEAD >= job->count) return;
     uint32_t index = job->visible[place + AHEAD];
     if (job->base_ticks <= replicate->spots[index].still_ticks) return;
     size_t row =
         (size_t)(age_of(replicate, job->base_ticks) - 1) * replicate->config.entity_capacity;
     __builtin_prefetch(&replicate->made[row + index]);
+}
+
+/* The first ones, which nobody was ahead of. */
+static void fetch_first(const struct replicate_job *job)
+{
+    for (uint32_t place = 0; place < FAR_AHEAD && place < job->count; place++) {
+        __builtin_prefetch(&job->replicate->spots[job->visible[place]]);
+    }
 }
 
 /* Both lists ascend by key, so they are walked side by side. False: something does not fit. */
@@ -362,6 +373,7 @@ static bool walk_whole(struct stream *stream, const uint64_t *due)
     const struct arb_held_entry *old = job->base_entries;
     const struct arb_held_entry *end = old != NULL ? old + job->base_count : NULL;
     uint32_t enters = 0;
+    fetch_first(job);
     for (uint32_t place = 0; place < job->count; place++) {
         uint32_t index = job->visible[place];
         uint32_t order = replicate->spots[index].order;

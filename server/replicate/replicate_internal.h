@@ -33,7 +33,7 @@ enum {
     REPLICATE_RATE_LEAST = 4096, /* bytes/s */
     /* Clients with one view hold baselines of a few ticks. */
     REPLICATE_COPIES = 4,
-    REPLICATE_SHOWN_WORDS = 4,
+    REPLICATE_SHOWN_WORDS = 8, /* a line of the cache */
 };
 
 /* What one client was sent of one entity id while not everything fitted. */

@@ -135,7 +135,7 @@ Test(replicate, shows_what_the_newest_snapshot_has_and_nobody_with_a_similar_id)
     cr_expect(replicate_shows(rig.replicate, RIG_CLIENT, rig.entities[0].key));
     cr_expect(replicate_shows(rig.replicate, RIG_CLIENT, rig.entities[1].key));
     cr_expect_not(replicate_shows(rig.replicate, RIG_CLIENT, (struct arb_key){3, 2}));
-    cr_expect_not(replicate_shows(rig.replicate, RIG_CLIENT, (struct arb_key){3 + 256, 1}));
+    cr_expect_not(replicate_shows(rig.replicate, RIG_CLIENT, (struct arb_key){3 + 512, 1}));
     cr_expect_not(replicate_shows(rig.replicate, RIG_CLIENT, (struct arb_key){4, 1}));
     rig.hidden[0] = true;
     cr_assert(rig_send());
