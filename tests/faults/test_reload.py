@@ -21,6 +21,7 @@ class Reload(daemon.Case):
             "map": str(daemon.ARENA.parent / self.numbers["match"]["map"]), "duration_s": 60, "countdown_s": 0,
             "result_path": ""})
         self.numbers["journal"].update({"path": str(self.path), "flush_ms": 50})
+        self.numbers["shutdown"]["on_term"] = "abort"
         self.write(self.numbers)
 
     def write(self, numbers):
@@ -50,9 +51,7 @@ class Reload(daemon.Case):
         time.sleep(0.5)
 
     def finish(self, server):
-        for _ in range(2):
-            server.signal(signal.SIGTERM)
-            time.sleep(0.1)
+        server.signal(signal.SIGTERM)
         self.assertEqual(server.end(20), 0, server.lines[-10:])
 
     def replay(self, command):
