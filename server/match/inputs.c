@@ -42,8 +42,10 @@ static bool within_match(const struct match *match, arb_tick target)
 
 static void count_edges(struct arb_counts *counts, uint16_t edges)
 {
-    for (int bit = 0; bit < ARB_BUTTON_COUNT; bit++) {
-        counts->edges[bit] += (uint32_t)(edges >> bit & 1);
+    /* Mostly there is none. */
+    for (uint32_t left = edges; left != 0; left &= left - 1) {
+        int bit = __builtin_ctz(left);
+        if (bit < ARB_BUTTON_COUNT) counts->edges[bit]++;
     }
 }
 

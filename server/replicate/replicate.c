@@ -468,7 +468,6 @@ void replicate_expect(const struct replicate *replicate, const uint16_t *next)
     if (next[2] < capacity) {
         const struct replicate_state *state = &clients[next[2]];
         fetch(state, offsetof(struct replicate_state, sent));
-        fetch(state->firsts, sizeof *state - offsetof(struct replicate_state, firsts));
     }
     if (next[1] < capacity) {
         const struct replicate_state *state = &clients[next[1]];

@@ -77,20 +77,21 @@ struct replicate_state {
     bool is_crowded;   /* a good part of what is in view did not fit the newest snapshot */
     struct replicate_rate rate;
     uint32_t newest_acked;
-    uint64_t noted, noted_mask; /* bit i: snapshot id noted - i was acknowledged already */
-    uint32_t whole;             /* newest snapshot id that carried all that was due; 0: none */
-    uint32_t unanswered;        /* full snapshots since there was a baseline */
-    uint32_t in_vain;           /* of them, since something new was acknowledged */
-    uint32_t newest_heard;      /* acknowledged, remembered or not */
-    arb_tick unanswered_tick;   /* of the last of them */
-    struct replicate_sent sent[REPLICATE_RING]; /* snapshot id modulo REPLICATE_RING */
-    struct replicate_said said[REPLICATE_RING]; /* beside `sent` */
-    /* Entries first..end of each of `sent`, close together; 0, 0 for none. */
-    uint32_t firsts[REPLICATE_RING], ends[REPLICATE_RING];
+    uint64_t noted, noted_mask;     /* bit i: snapshot id noted - i was acknowledged already */
+    uint32_t whole;                 /* newest snapshot id that carried all that was due; 0: none */
+    uint32_t unanswered;            /* full snapshots since there was a baseline */
+    uint32_t in_vain;               /* of them, since something new was acknowledged */
+    uint32_t newest_heard;          /* acknowledged, remembered or not */
+    arb_tick unanswered_tick;       /* of the last of them */
     struct arb_own *owns;           /* [REPLICATE_RING], beside `sent` */
     struct arb_held_entry *entries; /* [REPLICATE_RING * entity_capacity], of all in `sent` */
     struct replicate_track *tracks; /* [entity_capacity], by entity id */
     struct replicate_counts counts;
+    /* Entries first..end of each of `sent`, close together; 0, 0 for none. */
+    uint32_t firsts[REPLICATE_RING], ends[REPLICATE_RING];
+    /* Up to here all of it is read for each snapshot, of these two a few. */
+    struct replicate_sent sent[REPLICATE_RING]; /* snapshot id modulo REPLICATE_RING */
+    struct replicate_said said[REPLICATE_RING]; /* beside `sent` */
 };
 
 /* What one stream said, besides replicate->entries. */

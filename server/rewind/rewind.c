@@ -192,11 +192,12 @@ void rewind_record_origin(struct rewind *rewind, uint16_t slot, arb_sequence seq
     struct rewind_record *record = record_of(rewind, slot, sequence);
     const struct rewind_record *last = &rewind->last[slot];
     bool follows = last->sequence != 0 && last->tick + 1 == tick;
-    *record = (struct rewind_record){.sequence = sequence,
-                                     .tick = tick,
-                                     .origin = origin,
-                                     .previous = follows ? last->origin : origin};
-    rewind->last[slot] = *record;
+    struct rewind_record made = {.sequence = sequence,
+                                 .tick = tick,
+                                 .origin = origin,
+                                 .previous = follows ? last->origin : origin};
+    *record = made;
+    rewind->last[slot] = made;
 }
 
 void rewind_drop_origins(struct rewind *rewind, uint16_t slot)

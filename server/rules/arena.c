@@ -95,28 +95,30 @@ static void arena_rewind_kinds(const void *data, struct rewind_kind kinds[ARB_KI
 
 /* ---- characters ---- */
 
-/* Distance to the nearest living enemy; negative when the place touches somebody. */
+/* Distance to the nearest living enemy; negative when the place touches somebody. One root for all:
+ * when a crowd begins, everybody looks at everybody. */
 static float arena_room(const struct rules_context *context, uint16_t slot, struct arb_vec2 at)
 {
     const struct world *world = context->world;
     const struct arena_params *params = arena_params(context);
     float size = params->player_radius_m + params->player_half_length_m;
     uint8_t team = world->players[slot].team;
-    float room = INFINITY;
+    float anybody = INFINITY; /* squares */
+    float enemy = INFINITY;
     for (uint16_t other = 0; other < world->head->player_capacity; other++) {
         const struct world_entity *entity = character_of(world, other);
         if (entity == NULL) {
             continue;
         }
-        float distance = arb_vec2_distance(at, (struct arb_vec2){entity->x, entity->y});
-        bool enemy = team == 0 || world->players[other].team != team;
-        if (distance <= 2.0F * size) {
-            room = fminf(room, distance - 2.0F * size);
-        } else if (enemy) {
-            room = fminf(room, distance);
+        struct arb_vec2 way = arb_vec2_sub(at, (struct arb_vec2){entity->x, entity->y});
+        float square = arb_vec2_dot(way, way);
+        anybody = square < anybody ? square : anybody;
+        if (square < enemy && (team == 0 || world->players[other].team != team)) {
+            enemy = square;
         }
     }
-    return room;
+    float nearest = sqrtf(anybody);
+    return nearest <= 2.0F * size ? nearest - 2.0F * size : sqrtf(enemy);
 }
 
 /* False: there is no free place or no free entity in this tick. */
