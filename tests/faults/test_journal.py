@@ -177,7 +177,7 @@ class Journal(daemon.Case):
         self.assertEqual((done.returncode, done.stdout),
                          (1, f"the same up to tick 51\n{clip} ends there, the other goes on\n"))
 
-    def test_a_page_plays_the_match_and_loads_nothing(self):
+    def test_a_page_holds_the_match_and_loads_nothing(self):
         for config in (daemon.ARENA, SERPENT):
             with self.subTest(config=config.name):
                 self.path = self.folder / config.stem

@@ -1,4 +1,4 @@
-"""How often each colour is in a PNG of 8 bits per channel. Python's own modules only."""
+"""Pixels of a PNG of 8 bits per channel, and how often each colour is in it. Python's own modules only."""
 import collections
 import struct
 import zlib
@@ -6,6 +6,11 @@ import zlib
 
 def read(path):
     """Counter of (r, g, b)."""
+    return collections.Counter(pixel for row in rows(path) for pixel in row)
+
+
+def rows(path):
+    """Its rows from the top, each a list of (r, g, b)."""
     with open(path, "rb") as file:
         data = file.read()
     assert data[:8] == b"\x89PNG\r\n\x1a\n", path
@@ -20,7 +25,7 @@ def read(path):
             packed += body
         at += 12 + size
     step = 4 if colour == 6 else 3
-    return count_pixels(zlib.decompress(packed), width * step, height, step)
+    return unfiltered(zlib.decompress(packed), width * step, height, step)
 
 
 def predict(kind, left, up, corner):
@@ -31,14 +36,13 @@ def predict(kind, left, up, corner):
     return (0, left, up, (left + up) // 2)[kind]
 
 
-def count_pixels(raw, row_bytes, height, step):
-    found, before = collections.Counter(), bytearray(row_bytes)
+def unfiltered(raw, row_bytes, height, step):
+    before = bytearray(row_bytes)
     for y in range(height):
         start = y * (row_bytes + 1)
         kind, row = raw[start], bytearray(raw[start + 1:start + 1 + row_bytes])
         for i in range(row_bytes if kind else 0):
             left, corner = (row[i - step], before[i - step]) if i >= step else (0, 0)
             row[i] = (row[i] + predict(kind, left, before[i], corner)) & 255
-        found.update(zip(row[0::step], row[1::step], row[2::step]))
+        yield list(zip(row[0::step], row[1::step], row[2::step]))
         before = row
-    return found
