@@ -146,7 +146,7 @@ uint64_t journal_block_count(const struct journal_reader *reader);
 
 /* Reads to the end. So many bytes of the file lead to a state, for whoever goes on with it: up to
  * the end of its last whole block, or of one before when a gap begins there whose keyframe was
- * never written. Anything but MEMORY is an end like another. */
+ * never written, or when a record in it is bad. Anything but MEMORY is an end like another. */
 enum journal_status journal_find_end(struct journal_reader *reader, uint64_t *bytes);
 
 #endif

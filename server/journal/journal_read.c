@@ -338,15 +338,18 @@ enum journal_status journal_find_end(struct journal_reader *reader, uint64_t *by
     uint64_t good = journal_good_bytes(reader), before = good;
     uint64_t blocks = journal_block_count(reader);
     bool is_lost = false;
-    while ((status = journal_next(reader, &record)) == JOURNAL_READ_OK) {
+    while (true) {
+        status = journal_next(reader, &record);
         if (journal_block_count(reader) != blocks) {
             blocks = journal_block_count(reader);
             if (!is_lost) good = before;
             before = journal_good_bytes(reader);
         }
+        if (status != JOURNAL_READ_OK) break;
         if (record.kind == JOURNAL_GAP) is_lost = true;
         if (record.kind == JOURNAL_KEYFRAME) is_lost = false;
     }
-    *bytes = is_lost ? good : before;
+    /* What is put behind a whole block with a bad record would never be read. */
+    *bytes = is_lost || status == JOURNAL_READ_BAD_RECORD ? good : before;
     return status;
 }

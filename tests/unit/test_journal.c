@@ -459,3 +459,65 @@ Test(journal, whoever_goes_on_begins_where_the_file_leads_to_a_state)
     }
     file_bytes = whole;
 }
+
+/* A block of one byte for each record: 't' a tick, 'g' a gap, 'k' a keyframe, 'x' what is none. */
+static void put_block(struct journal_packer *packer, const char *kinds, arb_tick *tick)
+{
+    static uint8_t plain[4096], bytes[64];
+    size_t used = 0, size;
+    arb_tick first = *tick;
+    for (const char *kind = kinds; *kind != '\0'; kind++) {
+        struct journal_record record = {.bytes = (const uint8_t *)"state", .size = 5};
+        record.kind = *kind == 'k' ? JOURNAL_KEYFRAME : JOURNAL_END;
+        if (*kind == 't') record = tick_record((*tick)++, bytes);
+        if (*kind == 'g') {
+            record =
+                (struct journal_record){.kind = JOURNAL_GAP, .tick = *tick, .resume = *tick + 9};
+            *tick += 9;
+        }
+        size_t begin = used;
+        used += journal_put(&record, plain + used, sizeof plain - used);
+        if (*kind == 'x') plain[begin] = (uint8_t)(plain[begin] | 7); /* a kind that is none */
+    }
+    const uint8_t *packed = journal_pack(packer, key, first, plain, used, &size);
+    memcpy(file + file_bytes, packed, size);
+    file_bytes += size;
+}
+
+Test(journal, nobody_goes_on_behind_a_bad_record_in_a_whole_block)
+{
+    static const struct {
+        const char *blocks[4];
+        int good; /* blocks */
+        enum journal_status status;
+    } cases[] = {
+        {{"ttt", "tt"}, 2, JOURNAL_READ_FINISHED},
+        {{"ttt", "tx"}, 1, JOURNAL_READ_BAD_RECORD},
+        {{"ttt", "xt"}, 1, JOURNAL_READ_BAD_RECORD},
+        {{"ttt", "x", "kt"}, 1, JOURNAL_READ_BAD_RECORD},
+        {{"x"}, 0, JOURNAL_READ_BAD_RECORD},
+        {{"ttt", "tk"}, 1, JOURNAL_READ_BAD_RECORD},
+        {{"ttt", "tg"}, 1, JOURNAL_READ_FINISHED},
+        {{"ttt", "tg", "ktt"}, 3, JOURNAL_READ_FINISHED},
+        {{"ttt", "tg", "ktx"}, 1, JOURNAL_READ_BAD_RECORD},
+        {{"ttt", "tg", "k", "x"}, 3, JOURNAL_READ_BAD_RECORD},
+        {{"g", "ttt"}, 0, JOURNAL_READ_FINISHED},
+    };
+    struct journal_packer *packer = journal_packer_create(4096);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t ends[5] = {head_bytes}, bytes = 0;
+        arb_tick tick = FIRST;
+        file_bytes = head_bytes;
+        for (int block = 0; block < 4 && cases[i].blocks[block] != NULL; block++) {
+            put_block(packer, cases[i].blocks[block], &tick);
+            ends[block + 1] = file_bytes;
+        }
+        enum journal_status status;
+        struct journal_reader *reader = open_file(&status);
+        cr_assert_not_null(reader);
+        cr_expect_eq(journal_find_end(reader, &bytes), cases[i].status, "case %zu", i);
+        cr_expect_eq(bytes, ends[cases[i].good], "case %zu", i);
+        journal_close(reader);
+    }
+    journal_packer_destroy(packer);
+}
