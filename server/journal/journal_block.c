@@ -50,6 +50,7 @@ static size_t put_tail(const struct journal_record *record, uint8_t *out)
 {
     switch (record->kind) {
     case JOURNAL_TICK:
+        ARB_ASSERT(record->checksum_bits <= 64);
         journal_put_le(out, record->checksum, record->checksum_bits / 8);
         return record->checksum_bits / 8;
     case JOURNAL_GAP:

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "server/loop/loop_resume.h"
 
+#include "server/journal/journal_file.h"
 #include "server/loop/loop_effects.h"
 #include "server/match/match_replay.h"
 #include "server/match/match_save.h"
@@ -15,8 +16,7 @@
 #include <unistd.h>
 
 struct loop_resume {
-    int fd;
-    uint64_t limit; /* bytes of the file that are read */
+    struct journal_file file;
     struct journal_reader *reader;
     struct loop_resumed resumed;
 };
@@ -28,33 +28,17 @@ static enum arb_result fail(const struct loop_resume *resume, enum arb_result re
     return result;
 }
 
-static size_t read_file(void *owner, uint64_t offset, void *bytes, size_t count)
-{
-    const struct loop_resume *resume = owner;
-    uint8_t *out = bytes;
-    size_t done = 0;
-    if (offset >= resume->limit) return 0;
-    if (count > resume->limit - offset) count = (size_t)(resume->limit - offset);
-    while (done < count) {
-        ssize_t got = pread(resume->fd, out + done, count - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        done += (size_t)got;
-    }
-    return done;
-}
-
 static enum arb_result open_file(struct loop_resume *resume, char *error)
 {
-    resume->fd = open(resume->resumed.path, O_RDWR | O_CLOEXEC);
-    if (resume->fd < 0) return fail(resume, ARB_FILES, error, strerror(errno));
-    if (flock(resume->fd, LOCK_EX | LOCK_NB) != 0) {
+    resume->file.fd = open(resume->resumed.path, O_RDWR | O_CLOEXEC);
+    if (resume->file.fd < 0) return fail(resume, ARB_FILES, error, strerror(errno));
+    if (flock(resume->file.fd, LOCK_EX | LOCK_NB) != 0) {
         return fail(resume, ARB_FILES, error,
                     errno == EWOULDBLOCK ? "another process has this match" : strerror(errno));
     }
     struct stat about;
-    if (fstat(resume->fd, &about) != 0) return fail(resume, ARB_FILES, error, strerror(errno));
-    resume->limit = (uint64_t)about.st_size;
+    if (fstat(resume->file.fd, &about) != 0) return fail(resume, ARB_FILES, error, strerror(errno));
+    resume->file.limit = (uint64_t)about.st_size;
     return ARB_OK;
 }
 
@@ -62,7 +46,8 @@ static enum arb_result open_reader(struct loop_resume *resume, char *error)
 {
     journal_close(resume->reader);
     enum journal_status status;
-    resume->reader = journal_open(&(struct journal_source){resume, read_file}, &status);
+    struct journal_source source = journal_file_source(&resume->file);
+    resume->reader = journal_open(&source, &status);
     if (resume->reader != NULL) return ARB_OK;
     return fail(resume, status == JOURNAL_READ_MEMORY ? ARB_MEMORY : ARB_DATA, error,
                 journal_status_text(status));
@@ -70,13 +55,13 @@ static enum arb_result open_reader(struct loop_resume *resume, char *error)
 
 static enum arb_result find_end(struct loop_resume *resume, char *error)
 {
-    uint64_t size = resume->limit;
-    enum journal_status status = journal_find_end(resume->reader, &resume->limit);
+    uint64_t size = resume->file.limit;
+    enum journal_status status = journal_find_end(resume->reader, &resume->file.limit);
     if (status == JOURNAL_READ_MEMORY) {
         return fail(resume, ARB_MEMORY, error, journal_status_text(status));
     }
-    resume->resumed.bytes = resume->limit;
-    resume->resumed.torn_bytes = size - resume->limit;
+    resume->resumed.bytes = resume->file.limit;
+    resume->resumed.torn_bytes = size - resume->file.limit;
     return ARB_OK;
 }
 
@@ -112,7 +97,7 @@ enum arb_result loop_resume_open(struct loop_resume **out,
 {
     struct loop_resume *resume = arb_arena_take(arena, sizeof *resume);
     *out = resume;
-    resume->fd = -1;
+    resume->file.fd = -1;
     resume->resumed.path = options->path;
     enum arb_result result = open_file(resume, error);
     if (result == ARB_OK) result = open_reader(resume, error);
@@ -168,9 +153,9 @@ enum arb_result loop_resume_play(struct loop_resume *resume, struct match *match
 
 struct loop_resumed loop_resume_take(struct loop_resume *resume)
 {
-    resume->resumed.fd = resume->fd;
+    resume->resumed.fd = resume->file.fd;
     resume->resumed.file_key = journal_reader_key(resume->reader);
-    resume->fd = -1;
+    resume->file.fd = -1;
     return resume->resumed;
 }
 
@@ -179,5 +164,5 @@ void loop_resume_close(struct loop_resume *resume)
     if (resume == NULL) return;
     journal_close(resume->reader);
     resume->reader = NULL;
-    if (resume->fd >= 0) close(resume->fd);
+    if (resume->file.fd >= 0) close(resume->file.fd);
 }

@@ -1,6 +1,7 @@
 /* A match of bots over the simulated network, written as a journal into memory and played again:
  * bytes a second by what they are, the tick thread's cost of a record beside that of its tick, what
- * the writer's thread packs, and how much faster than real time it is played.
+ * the writer's thread packs, how much faster than real time it is played, and how long it takes to
+ * get to a moment of it.
  *
  * usage: bench_journal [config [players [seconds [seed [policy]]]]]
  */
@@ -8,6 +9,7 @@
 #include "server/match/match_journal.h"
 #include "server/match/match_replay.h"
 #include "shared/base/arb_mem.h"
+#include "shared/base/arb_rng.h"
 #include "tools/sim/sim.h"
 
 #include <stdio.h>
@@ -155,6 +157,49 @@ static double play_again(const struct sim *sim, const struct map *map, uint64_t 
     return good ? seconds : -1.0;
 }
 
+/* CPU seconds from an open reader to S[tick], by the newest keyframe before it. */
+static double seek(const struct sim *sim, const struct map *map, arb_tick tick)
+{
+    struct arb_arena arena;
+    arb_arena_init(&arena);
+    struct journal_source source = {NULL, read_back};
+    enum journal_status status;
+    char text[MATCH_REPLAY_TEXT_BYTES];
+    struct match_replay_step step;
+    struct match *match = match_of(sim, &arena, map);
+    uint64_t before = cpu_ns();
+    struct journal_reader *reader = journal_open(&source, &status);
+    struct match_replay *replay = match_replay_create(&arena, match, NULL, reader);
+    match_replay_seek(replay, tick, text);
+    while (match_tick(match) < tick) {
+        match_replay_next(replay, &step);
+        if (step.status >= MATCH_REPLAY_DIVERGED) exit(1);
+    }
+    double seconds = (double)(cpu_ns() - before) * 1e-9;
+    match_destroy(match);
+    journal_close(reader);
+    arb_arena_free(&arena);
+    return seconds;
+}
+
+/* To moments from all over the match; how far each is from its beginning, over what it took. */
+static void report_seeks(const struct sim *sim, const struct map *map, uint64_t ticks)
+{
+    enum { SEEKS = 100, STREAM_SEEKS = 1 };
+    struct arb_rng rng;
+    arb_rng_seed(&rng, 1, STREAM_SEEKS);
+    double took_s = 0, worst_s = 0, way_s = 0;
+    for (int i = 0; i < SEEKS; i++) {
+        uint32_t way = arb_rng_below(&rng, (uint32_t)ticks);
+        double once_s = seek(sim, map, sim_first_tick(sim) + way);
+        took_s += once_s;
+        way_s += (double)way / sim_config(sim)->match.tick_rate;
+        if (once_s > worst_s) worst_s = once_s;
+    }
+    printf("sought: %.1f ms on average, %.1f at most; %.0f times real time\n", took_s / SEEKS * 1e3,
+           worst_s * 1e3, way_s / took_s);
+}
+
 static void report(const struct sim *sim, const struct map *map)
 {
     struct match_journal_counts counts = match_journal_counts(bench.journal);
@@ -181,6 +226,7 @@ static void report(const struct sim *sim, const struct map *map)
            (double)bench.pack_ns / ticks * 1e-3);
     printf("played again: %.2f us a tick, %.0f times real time (least of 5)\n",
            least / (double)played * 1e6, seconds / least);
+    report_seeks(sim, map, played);
 }
 
 int main(int argc, char **argv)

@@ -12,20 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static size_t read_file(void *owner, uint64_t offset, void *bytes, size_t count)
-{
-    const struct replay *replay = owner;
-    uint8_t *out = bytes;
-    size_t done = 0;
-    while (done < count) {
-        ssize_t got = pread(replay->fd, out + done, count - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        done += (size_t)got;
-    }
-    return done;
-}
-
 static enum arb_result fail(const struct replay *replay, enum arb_result result, char *error,
                             const char *what)
 {
@@ -35,9 +21,9 @@ static enum arb_result fail(const struct replay *replay, enum arb_result result,
 
 static enum arb_result open_reader(struct replay *replay, char *error)
 {
-    replay->fd = open(replay->path, O_RDONLY | O_CLOEXEC);
-    if (replay->fd < 0) return fail(replay, ARB_FILES, error, strerror(errno));
-    struct journal_source source = {replay, read_file};
+    replay->file.fd = open(replay->path, O_RDONLY | O_CLOEXEC);
+    if (replay->file.fd < 0) return fail(replay, ARB_FILES, error, strerror(errno));
+    struct journal_source source = journal_file_source(&replay->file);
     enum journal_status status;
     replay->reader = journal_open(&source, &status);
     if (replay->reader == NULL) {
@@ -121,7 +107,7 @@ enum arb_result replay_open(struct replay *out, const char *path, char error[REP
 {
     memset(out, 0, sizeof *out);
     out->path = path;
-    out->fd = -1;
+    out->file = (struct journal_file){.fd = -1, .limit = UINT64_MAX};
     arb_arena_init(&out->arena);
     enum arb_result result = open_reader(out, error);
     if (result == ARB_OK) result = load(out, error);
@@ -136,7 +122,7 @@ void replay_close(struct replay *replay)
     if (replay->other != NULL) match_destroy(replay->other);
     if (replay->geometry != NULL) arb_geometry_destroy(replay->geometry);
     journal_close(replay->reader);
-    if (replay->fd >= 0) close(replay->fd);
+    if (replay->file.fd >= 0) close(replay->file.fd);
     arb_arena_free(&replay->arena);
 }
 

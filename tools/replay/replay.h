@@ -5,6 +5,7 @@
 #define REPLAY_H
 
 #include "server/config/config.h"
+#include "server/journal/journal_file.h"
 #include "server/match/match_replay.h"
 #include "shared/base/arb_result.h"
 #include "shared/move/arb_geometry.h"
@@ -13,7 +14,7 @@ enum { REPLAY_ERROR_BYTES = CONFIG_ERROR_BYTES };
 
 struct replay {
     const char *path;
-    int fd;
+    struct journal_file file;
     struct journal_reader *reader;
     const struct journal_head *head;
     struct arb_arena arena;
