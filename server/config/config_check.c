@@ -154,10 +154,24 @@ bool config_check_map_file(const struct config *config, struct config_error *err
     return true;
 }
 
+/* What spectators see was settled before, where it comes later than it happens at all. */
+static bool check_window(const struct config *config, struct config_error *error)
+{
+    const struct match_config *match = &config->match;
+    int32_t delay = match->spectator_delay_s * match->tick_rate;
+    if (delay == 0 || match->rollback_window_ticks <= delay) return true;
+    return blame(
+        config, who(config, "rollback.window_ticks", "spectator.delay_s"), error,
+        "rollback.window_ticks (%d) is above the ticks of spectator.delay_s (%d); allowed: "
+        "at most them, or spectator.delay_s 0",
+        match->rollback_window_ticks, delay);
+}
+
 bool config_check_relations(struct config *config, struct config_error *error)
 {
     return check_players(config, error) && check_interest(config, error) &&
-           check_address(config, error) && check_files(config, error);
+           check_window(config, error) && check_address(config, error) &&
+           check_files(config, error);
 }
 
 /* The first place in the sentence at which an option's whole path stands. */

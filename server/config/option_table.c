@@ -8,7 +8,10 @@
 
 /* A chunk's header is 17 bytes (shared/proto/PROTOCOL.md, SNAPSHOT); a unit test holds this against
  * the encoder. */
-enum { CHUNK_PAYLOAD_MOST = ARB_MESSAGE_BYTES_MAX - ARB_CHUNK_HEAD_BYTES_MAX };
+enum {
+    CHUNK_PAYLOAD_MOST = ARB_MESSAGE_BYTES_MAX - ARB_CHUNK_HEAD_BYTES_MAX,
+    ROLLBACK_TICKS_MOST = 30,
+};
 
 const struct option config_options[] = {
     {"match.mode", OPTION_MODE, AT(mode), .unit = "",
@@ -78,6 +81,12 @@ const struct option config_options[] = {
      .doc = "While a player's inputs are missing the last one is repeated for so long, then all "
             "is let go. Longer bridges worse links, and characters run on longer when a link is "
             "cut."},
+    {"rollback.window_ticks", OPTION_INT, AT(match.rollback_window_ticks), 0, ROLLBACK_TICKS_MOST,
+     "0", .unit = "ticks",
+     .doc = "An input that comes at most so many ticks late acts in its own tick all the same: the "
+            "match goes back and runs these ticks again. Scores, deaths and the result are told "
+            "when nothing of this kind can change them any more, so later by up to as much. 0: a "
+            "late input is not applied, but for its presses, which go into the next one."},
     {"snapshot.interval_ticks", OPTION_INT, AT(match.snapshot_interval_ticks), 1, 20, "2",
      .unit = "ticks", .doc = "A snapshot for each client every so many ticks."},
     {"snapshot.chunk_payload_bytes", OPTION_INT, AT(match.snapshot_chunk_payload_bytes), 200,

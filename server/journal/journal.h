@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 enum {
-    JOURNAL_FORMAT = 1,
+    JOURNAL_FORMAT = 2,
     JOURNAL_CONFIG_BYTES_MAX = 2 << 20, /* an effective configuration is longer than its file */
     JOURNAL_MAP_BYTES_MAX = 16 << 20,
     JOURNAL_PLAIN_BYTES_MAX = 64 << 20, /* of a block */

@@ -42,7 +42,6 @@ struct daemon {
     struct arb_carrier *carrier; /* until the transport owns it */
     struct net *net;
     struct match *match;
-    struct match_past *past; /* NULL: no synctest */
     bool diverged;           /* by the synctest: whatever follows is worth nothing */
     struct loop *loop;
     struct ops_trace *trace;      /* NULL: shots are not written down */
@@ -208,9 +207,6 @@ static enum arb_result open_match(struct daemon *daemon, struct arb_arena *arena
         if (result != ARB_OK) return result;
         daemon->resumed = loop_resume_take(resume);
     }
-    if (daemon->serving->synctest_ticks > 0) {
-        daemon->past = match_past_create(arena, daemon->match, daemon->serving->synctest_ticks);
-    }
     return ARB_OK;
 }
 
@@ -267,7 +263,7 @@ static void on_decided(void *owner)
     static struct match_result result; /* large, and once per process */
     match_get_result(daemon->match, &result);
     const char *path = daemon->config->result_path;
-    struct loop_effects effects = {daemon->ledger, daemon->journal, daemon->match};
+    struct loop_effects effects = {daemon->ledger, daemon->journal};
     daemon->result_written = ARB_OK;
     daemon->result = &result;
     if (loop_effects_deliver(&effects, LOOP_RESULT_KEY, write_result, daemon) ==
@@ -287,9 +283,9 @@ static void on_decided(void *owner)
 static void run_again(struct daemon *daemon)
 {
     char text[256];
-    if (daemon->past == NULL || daemon->diverged) return;
-    match_past_keep(daemon->past, daemon->match);
-    if (match_past_repeats(daemon->past, daemon->match, text, sizeof text)) return;
+    uint32_t ticks = daemon->serving->synctest_ticks;
+    if (ticks == 0 || daemon->diverged) return;
+    if (match_repeats(daemon->match, ticks, text, sizeof text)) return;
     daemon->diverged = true;
     ops_log(OPS_ERROR, "diverged", OPS_TEXT("text", text));
     match_abort(daemon->match, ARB_END_ABORTED);

@@ -18,6 +18,6 @@ enum loop_effect loop_effects_deliver(struct loop_effects *effects, const char *
     }
     if (!send(owner)) return LOOP_EFFECT_FAILED;
     journal_ledger_add(effects->ledger, key, size);
-    loop_journal_sent(effects->journal, effects->match, key);
+    loop_journal_sent(effects->journal, key);
     return LOOP_EFFECT_LEFT;
 }

@@ -14,7 +14,6 @@ enum { LOOP_EFFECTS_MAX = 1024 };
 struct loop_effects {
     struct journal_ledger *ledger;
     struct loop_journal *journal; /* NULL: the match has none */
-    const struct match *match;
 };
 
 enum loop_effect {

@@ -122,7 +122,7 @@ enum arb_result loop_journal_check(const struct config *config, char *error)
 }
 
 enum arb_result loop_journal_open(struct loop_journal **out, const struct config *config,
-                                  const struct match *match, const struct loop_resumed *resumed,
+                                  struct match *match, const struct loop_resumed *resumed,
                                   struct arb_arena *arena, char *error)
 {
     *out = NULL;
@@ -175,7 +175,7 @@ static void tell(struct loop_journal *journal)
     }
 }
 
-void loop_journal_tick(struct loop_journal *journal, const struct match *match)
+void loop_journal_tick(struct loop_journal *journal, struct match *match)
 {
     if (journal == NULL) return;
     match_journal_tick(journal->records, match);
@@ -187,10 +187,10 @@ bool loop_journal_settle(struct loop_journal *journal)
     return journal == NULL || loop_writer_wait(journal->writer, SETTLE_MS);
 }
 
-void loop_journal_sent(struct loop_journal *journal, const struct match *match, const char *key)
+void loop_journal_sent(struct loop_journal *journal, const char *key)
 {
     if (journal == NULL) return;
-    match_journal_sent(journal->records, match, key);
+    match_journal_sent(journal->records, key);
     loop_writer_wait(journal->writer, SETTLE_MS);
 }
 

@@ -1,5 +1,6 @@
-/* Reliable messages of stage 9: the welcome of a new session, then the events of this tick in the
- * order in which they happened, then scores and counts, of each receiver in its turn. */
+/* Reliable messages of stage 9: of each tick that is settled now the welcome of a new session, then
+ * its events in the order in which they happened; then scores and counts, of each receiver in its
+ * turn. */
 #include "server/match/match_internal.h"
 
 #include "shared/base/arb_assert.h"
@@ -17,7 +18,7 @@ static void put(struct match *match, uint16_t slot, const uint8_t *bytes, size_t
 {
     const struct match_seat *seat = &match->seats[slot];
     ARB_ASSERT(size > 0);
-    if (match_is_heard(match, slot)) {
+    if (match_is_welcomed(match, slot)) {
         match->port.put(match->port.owner, seat->session, PORT_CHANNEL_RELIABLE, bytes, size);
         replicate_spend(match->replicate, slot, size);
     }
@@ -86,16 +87,12 @@ size_t announce_welcome(const struct match *match, uint16_t slot, uint32_t tick)
 
 /* ---- scores ---- */
 
-static void look_at_scores(struct match *match)
+static void look_at_scores(struct match *match, const struct match_outcome *outcome)
 {
-    const struct world *world = &match->world;
     scores_begin(&match->scores);
-    for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
-        const struct world_player *player = &world->players[slot];
-        if (player->presence == WORLD_ABSENT) continue;
-        struct arb_event_score line = {slot, player->score, player->kills, player->deaths,
-                                       player->deaths_by_nobody};
-        scores_set(&match->scores, player->player_id, &line);
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        const struct match_outcome_line *line = &outcome->lines[slot];
+        if (line->player_id != 0) scores_set(&match->scores, line->player_id, &line->score);
     }
 }
 
@@ -146,33 +143,29 @@ static void catch_up_all(struct match *match)
 
 /* What earlier events said, as it stands at the end of this tick: so a new session skips this
  * tick's announcements to everyone. The same for all who come in this tick. */
-static void list_standing(struct match *match)
+static void list_standing(struct match *match, const struct match_outcome *outcome)
 {
-    const struct world *world = &match->world;
     news_all_told(&match->standing);
-    for (uint16_t other = 0; other < world->head->player_capacity; other++) {
-        if (world->players[other].presence == WORLD_ABSENT) continue;
-        struct arb_event event = announce_player_event(match, other);
-        event.tick = (uint32_t)(world->head->tick - 1);
+    for (uint16_t other = 0; other < match->world.head->player_capacity; other++) {
+        if (outcome->lines[other].player_id == 0) continue;
+        struct arb_event event = outcome_player(match, outcome, other);
         news_add(&match->standing, &event);
     }
 }
 
-static void put_standing(struct match *match, uint16_t slot)
+static void put_standing(struct match *match, const struct match_outcome *outcome, uint16_t slot)
 {
-    const struct world *world = &match->world;
+    uint32_t tick = (uint32_t)outcome->tick;
     put_news(match, &match->standing, slot, match->standing.told_to_all);
     match->seats[slot].scores_told = 0;
     put_scores(match, slot);
-    struct arb_event phase = {.kind = ARB_EVENT_PHASE, .tick = (uint32_t)(world->head->tick - 1)};
-    phase.phase = (struct arb_event_phase){world->head->phase, world->head->round,
-                                           (uint32_t)world->head->phase_end_tick};
-    put_event(match, slot, &phase);
+    put_event(match, slot,
+              &(struct arb_event){.kind = ARB_EVENT_PHASE, .tick = tick, .phase = outcome->phase});
     /* Whoever comes back may have missed it, and is in no list of this tick's either. */
-    if (!match->decided) return;
-    struct arb_event result = life_result(match);
-    result.tick = phase.tick;
-    put_event(match, slot, &result);
+    if (!outcome->decided) return;
+    put_event(
+        match, slot,
+        &(struct arb_event){.kind = ARB_EVENT_RESULT, .tick = tick, .result = outcome->result});
 }
 
 /* As of what was sent so far: this tick's snapshots come later, and who learns of one of the two
@@ -200,17 +193,25 @@ static void put_where_shown(struct match *match, const struct rules_event *event
     }
 }
 
-static void welcome_new(struct match *match)
+/* Who came in that tick or before, and was not welcomed yet. Later ones have no part in what it
+ * tells. */
+static bool is_new(const struct match *match, const struct match_outcome *outcome, uint16_t slot)
+{
+    const struct match_seat *seat = &match->seats[slot];
+    return seat->needs_welcome && seat->since <= outcome->tick;
+}
+
+static void welcome_new(struct match *match, const struct match_outcome *outcome)
 {
     bool is_listed = false;
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
-        if (!match->seats[slot].seated || !match->seats[slot].needs_welcome) continue;
-        if (!is_listed) list_standing(match);
+        if (!match->seats[slot].seated || !is_new(match, outcome, slot)) continue;
+        if (!is_listed) list_standing(match, outcome);
         is_listed = true;
         uint32_t tick = (uint32_t)match->world.head->tick;
         put(match, slot, match->scratch, announce_welcome(match, slot, tick));
         memset(match->tokens[match->seats[slot].session.index], 0, ARB_TOKEN_BYTES);
-        put_standing(match, slot);
+        put_standing(match, outcome, slot);
     }
 }
 
@@ -265,11 +266,11 @@ static void put_to_all(struct match *match, const struct arb_event *event)
 }
 
 /* True: the match was decided in this tick. */
-static bool put_tick_events(struct match *match)
+static bool put_tick_events(struct match *match, const struct match_outcome *outcome)
 {
     bool decided = false;
-    for (uint32_t i = 0; i < match->events.count; i++) {
-        const struct rules_event *event = &match->events.list[i];
+    for (uint32_t i = 0; i < outcome->event_count; i++) {
+        const struct rules_event *event = &outcome->events[i];
         decided |= event->event.kind == ARB_EVENT_RESULT;
         if (rules_event_is_about_some(event)) {
             put_where_shown(match, event);
@@ -322,16 +323,31 @@ static void put_late(struct match *match)
     match->late_told = now;
 }
 
+/* True: the match was decided in it. */
+static bool tell(struct match *match, const struct match_outcome *outcome)
+{
+    look_at_scores(match, outcome);
+    welcome_new(match, outcome);
+    put_late(match);
+    bool decided = put_tick_events(match, outcome);
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        if (!is_new(match, outcome, slot)) continue;
+        match->seats[slot].news_told = match->news.newest;
+        match->seats[slot].needs_welcome = false;
+    }
+    if (match->spectators != NULL) spectators_keep_events(match, outcome);
+    return decided;
+}
+
 void announce(struct match *match)
 {
-    look_at_scores(match);
-    welcome_new(match);
+    const struct match_outcome *outcome;
+    bool decided_now = false;
+    while ((outcome = outcome_next(match)) != NULL)
+        decided_now |= tell(match, outcome);
     put_late(match);
-    bool decided_now = put_tick_events(match);
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
-        struct match_seat *seat = &match->seats[slot];
-        if (seat->needs_welcome) seat->news_told = match->news.newest;
-        seat->needs_welcome = false;
+        if (match->seats[slot].needs_welcome) continue;
         if (is_turn(match, slot)) {
             catch_up(match, slot);
             put_scores(match, slot);

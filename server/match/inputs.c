@@ -1,6 +1,7 @@
 /* Inputs between arrival and their tick (spec/simulation.md stage 3). Exactly one input per player
  * and tick: the one whose target is that tick, else the held one again. */
 #include "server/match/match_internal.h"
+#include "server/match/rollback_internal.h"
 
 #include "shared/base/arb_assert.h"
 
@@ -78,6 +79,7 @@ static void tell_late(const struct match *match, uint16_t slot, const struct arb
 static void add_late(struct match *match, uint16_t slot, const struct input_entry *entry,
                      arb_tick now)
 {
+    rollback_refuse(match);
     if (is_of_use(match, &entry->input, now)) {
         record_late(match, slot, entry);
     } else {
@@ -121,39 +123,70 @@ void inputs_late(struct match *match)
     }
 }
 
+/* Those of one session ascend; one that is behind is known, or was passed over. False: it is not
+ * taken. */
+static bool is_in_order(struct match *match, uint16_t slot, const struct arb_input *input)
+{
+    struct match_seat *seat = &match->seats[slot];
+    struct input_buffer *buffer = &seat->buffer;
+    bool duplicate = input->sequence <= buffer->newest;
+    if (duplicate || (buffer->newest != 0 && input->target_tick <= buffer->newest_target)) {
+        if (rollback_has_gap(match, slot, input)) return true;
+        seat->counts.inputs_duplicate += duplicate;
+        seat->counts.inputs_refused += !duplicate;
+        return false;
+    }
+    buffer->newest = input->sequence;
+    buffer->newest_target = input->target_tick;
+    note_lead(buffer, (int64_t)(input->target_tick - match->world.head->tick));
+    return true;
+}
+
+/* One that acts in a tick that is over is judged as if it had come when that tick began. */
+static void add_one(struct match *match, uint16_t slot, const struct arb_input *input,
+                    uint8_t control, arb_tick now)
+{
+    struct input_buffer *buffer = &match->seats[slot].buffer;
+    bool open = rollback_is_open(match, slot, input->target_tick);
+    struct input_entry entry = {.input = *input, .control = control, .claimed = input->view};
+    if (open || is_of_use(match, input, now)) {
+        entry.verdict =
+            (uint8_t)views_judge(match, slot, &entry.input, now, open ? input->target_tick : now);
+    }
+    if (open) {
+        rollback_merge(match, slot, &entry);
+    } else if (input->target_tick < now) {
+        add_late(match, slot, &entry, now);
+    } else {
+        buffer->entries[input->target_tick % buffer->size] = entry;
+    }
+}
+
 void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
                 arb_tick now)
 {
     struct match_seat *seat = &match->seats[slot];
-    struct input_buffer *buffer = &seat->buffer;
     for (uint32_t i = 0; i < packet->count; i++) {
         const struct arb_input *input = &packet->inputs[i];
-        uint8_t control = (uint8_t)(packet->control - (i < packet->older_count ? 1 : 0));
-        if (input->sequence <= buffer->newest) {
-            seat->counts.inputs_duplicate++;
-            continue;
-        }
-        if (buffer->newest != 0 && input->target_tick <= buffer->newest_target) {
-            seat->counts.inputs_refused++;
-            continue;
-        }
-        if (input->target_tick >= now + buffer->size) {
+        if (input->sequence > seat->buffer.newest &&
+            input->target_tick >= now + seat->buffer.size) {
             seat->counts.inputs_refused++;
             break; /* the later ones lie further ahead; the client sends them again */
         }
-        buffer->newest = input->sequence;
-        buffer->newest_target = input->target_tick;
-        note_lead(buffer, (int64_t)(input->target_tick - now));
-        struct input_entry entry = {.input = *input, .control = control, .claimed = input->view};
-        if (is_of_use(match, input, now)) {
-            entry.verdict = (uint8_t)views_judge(match, slot, &entry.input, now);
+        if (is_in_order(match, slot, input)) {
+            uint8_t control = (uint8_t)(packet->control - (i < packet->older_count ? 1 : 0));
+            add_one(match, slot, input, control, now);
         }
-        if (input->target_tick < now) {
-            add_late(match, slot, &entry, now);
-            continue;
-        }
-        buffer->entries[input->target_tick % buffer->size] = entry;
     }
+}
+
+void inputs_count_merged(struct match *match, uint16_t slot, const struct arb_input *input)
+{
+    struct arb_counts *counts = &match->seats[slot].counts;
+    if (!within_match(match, input->target_tick)) return;
+    count_edges(counts, input->edges);
+    counts->inputs_consumed++;
+    counts->inputs_starved -= counts->inputs_starved > 0;
 }
 
 /* The same for an input of another control number on both ends: it steers nothing, but aims. */

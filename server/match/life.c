@@ -14,36 +14,50 @@ static arb_tick seconds(const struct match *match, int32_t s)
 
 /* ---- joins and leaves ---- */
 
-/* Lowest slot of that presence whose last character has ended (that happens in stage 7 of the
- * leaving tick). */
-static uint16_t slot_with(const struct world *world, enum world_presence presence)
+/* Nobody has it, and its last character has ended. Of whoever leaves in this tick that happens in
+ * stage 7, whether there is one depends on inputs that may yet come. */
+static bool is_free(const struct match *match, uint16_t slot)
 {
-    for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
-        const struct world_player *player = &world->players[slot];
-        if (player->presence == presence && arb_key_is_none(player->controlled)) {
-            return slot;
-        }
+    const struct world_player *player = &match->world.players[slot];
+    for (uint32_t i = 0; i < match->left_count; i++) {
+        if (match->left[i] == slot) return false;
+    }
+    bool nobody = player->presence == WORLD_ABSENT || player->presence == WORLD_LEFT;
+    return nobody && !match->seats[slot].seated && arb_key_is_none(player->controlled);
+}
+
+static uint16_t slot_with(const struct match *match, enum world_presence presence)
+{
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        if (match->world.players[slot].presence == presence && is_free(match, slot)) return slot;
     }
     return ARB_NO_SLOT;
 }
 
-/* A slot that nobody used, else that of someone who left: the line of that player goes to the
- * archive. */
-static uint16_t free_slot(struct match *match)
+/* The lowest slot that nobody used, else that of someone who left. */
+static uint16_t free_slot(const struct match *match)
 {
-    struct world *world = &match->world;
-    uint16_t slot = slot_with(world, WORLD_ABSENT);
-    if (slot != ARB_NO_SLOT) {
-        return slot;
-    }
-    slot = slot_with(world, WORLD_LEFT);
-    if (slot == ARB_NO_SLOT || match->archive_count == match->archive_capacity) {
-        return ARB_NO_SLOT;
-    }
-    const struct world_player *line = &world->players[slot];
+    if (match->decided) return ARB_NO_SLOT;
+    uint16_t slot = slot_with(match, WORLD_ABSENT);
+    return slot != ARB_NO_SLOT ? slot : slot_with(match, WORLD_LEFT);
+}
+
+/* A tick that is run again gives the place that it gave: whoever was told so is there. */
+static uint16_t recorded_slot(const struct match *match, const struct match_command *command)
+{
+    bool good = command->slot != ARB_NO_SLOT && is_free(match, command->slot);
+    return good ? command->slot : ARB_NO_SLOT;
+}
+
+/* The line of a player who left goes to the archive. False: it has no room. */
+static bool clear_slot(struct match *match, uint16_t slot)
+{
+    const struct world_player *line = &match->world.players[slot];
+    if (line->presence != WORLD_LEFT) return true;
+    if (match->archive_count == match->archive_capacity) return false;
     match->archive[match->archive_count++] = *line;
     match->archive_hash = match_archive_hash_add(match->archive_hash, line);
-    return slot;
+    return true;
 }
 
 /* The smaller team, the first on a tie. */
@@ -78,6 +92,7 @@ static void begin_session(struct match *match, uint16_t slot, struct port_sessio
     seat->needs_welcome = seat->has_session;
     seat->detached = false;
     seat->session = session;
+    seat->since = match->world.head->tick;
     views_reset(&seat->views);
     inputs_reset(&seat->buffer);
     interest_forget(match->interest, slot);
@@ -93,11 +108,11 @@ static uint16_t join(struct match *match, const struct match_command *command)
 {
     struct world *world = &match->world;
     bool has_session = command->session.index != UINT16_MAX;
-    uint16_t slot = match->decided ? ARB_NO_SLOT : free_slot(match);
-    if (slot == ARB_NO_SLOT) {
+    uint16_t slot = match->plays ? recorded_slot(match, command) : free_slot(match);
+    if (slot == ARB_NO_SLOT || !clear_slot(match, slot)) {
         match->joins_refused++;
         refuse(match, command->session, match->decided ? ARB_REFUSED_ENDED : ARB_REFUSED_FULL);
-        return slot;
+        return ARB_NO_SLOT;
     }
     struct world_player *player = &world->players[slot];
     uint8_t control = player->control;
@@ -265,7 +280,7 @@ static uint16_t carry_out(struct match *match, const struct match_command *comma
 
 void life_commands(struct match *match)
 {
-    const struct match_record *record = &match->record;
+    struct match_record *record = &match->record;
     match->joined_count = 0;
     match->left_count = 0;
     match->aborts = false;
@@ -273,8 +288,9 @@ void life_commands(struct match *match)
         record_commands(match);
     }
     for (uint32_t i = 0; i < record->command_count; i++) {
-        const struct match_command *command = &record->commands[i];
+        struct match_command *command = &record->commands[i];
         uint16_t slot = carry_out(match, command);
+        if (command->type == MATCH_COMMAND_JOIN) command->slot = slot;
         const struct match_observer *observer = &match->observer;
         if (observer->command != NULL) observer->command(observer->owner, command, slot);
     }

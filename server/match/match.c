@@ -1,8 +1,8 @@
 /* Creation of a match from its numbers, and what is asked of it from outside. */
 #include "server/match/match.h"
 
-#include "server/match/match_internal.h"
-#include "server/match/match_save.h"
+#include "server/match/match_past.h"
+#include "server/match/rollback_internal.h"
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_math.h"
 
@@ -25,6 +25,14 @@ static float reach_of(const struct collide_kind *collide, const struct rewind_ki
     return reach;
 }
 
+/* Ticks whose states and records are kept: with a window one more than it, of which the journal is
+ * told when it is settled. */
+static uint32_t back_ticks(const struct match_config *config)
+{
+    int32_t window = config->rollback_window_ticks > 0 ? config->rollback_window_ticks + 1 : 0;
+    return (uint32_t)(window > config->back_ticks ? window : config->back_ticks);
+}
+
 static void create_parts(struct match *match, struct arb_arena *arena,
                          const struct world_capacity *capacity, const void *params)
 {
@@ -44,8 +52,8 @@ static void create_parts(struct match *match, struct arb_arena *arena,
                           .kinds = rewind_kinds,
                           .tick_rate = (uint32_t)config->tick_rate,
                           .max_rewind_ms = (uint32_t)config->lagcomp.max_rewind_ms,
-                          .window_ticks = 0,
-                          .back_ticks = (uint32_t)config->back_ticks,
+                          .window_ticks = (uint32_t)config->rollback_window_ticks,
+                          .back_ticks = back_ticks(config),
                           .snapshot_interval_ticks = (uint32_t)config->snapshot_interval_ticks,
                           .entity_capacity = capacity->entities,
                           .point_capacity = points,
@@ -88,6 +96,10 @@ static void create_parts(struct match *match, struct arb_arena *arena,
         .far_m = config->snapshot_far_m,
         .far_every = (uint32_t)config->snapshot_far_every,
         .parity = config->snapshot_parity};
+    match->rollback = rollback_create(match, arena, capacity->entities, points);
+    if (match->rollback != NULL) {
+        replicate.frames = (struct replicate_frames){rollback_sent, match->rollback};
+    }
     match->replicate = replicate_create(arena, &replicate);
     match->spectators = spectators_create(match, arena, &interest, &replicate);
 }
@@ -167,11 +179,13 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
         world_set_rules_parts(&match->world, parts, count);
     }
     create_arrays(match, arena, capacity.players);
+    outcome_create(match, arena);
     create_parts(match, arena, &capacity, params);
     match->scratch_bytes = announce_scratch_bytes(geometry);
     match->scratch = arb_arena_take(arena, match->scratch_bytes);
     match->configuration_hash = match_configuration_hash(config, rules, params, map);
     match_save_create(match, arena);
+    if (back_ticks(config) > 0) match->past = match_past_create(arena, match, back_ticks(config));
     match->context = (struct rules_context){
         .world = &match->world,
         .params = match->numbers.params,
@@ -211,12 +225,13 @@ enum arb_phase match_phase(const struct match *match)
 
 bool match_decided(const struct match *match)
 {
-    return match->decided && match->decided_ticks != 0;
+    return match->decided && match->decided_ticks != 0 &&
+           match->decided_tick < match_settled(match);
 }
 
 bool match_ended(const struct match *match)
 {
-    return match->world.head->phase == ARB_PHASE_ENDED;
+    return match->world.head->phase == ARB_PHASE_ENDED && match->ended_tick < match_settled(match);
 }
 
 void match_was_late(struct match *match, uint32_t late_ms)

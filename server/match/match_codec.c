@@ -151,8 +151,8 @@ static void do_token_hash(struct match_codec *codec, uint8_t hash[PORT_TOKEN_HAS
     }
 }
 
-/* Of a token that nobody has there is no slot. */
-static void do_return(struct match_codec *codec, struct match_command *command)
+/* Of whoever is refused there is no slot. */
+static void do_place(struct match_codec *codec, struct match_command *command)
 {
     if (do_bit(codec, command->slot != ARB_NO_SLOT)) {
         command->slot = do_slot(codec, command->slot);
@@ -191,10 +191,10 @@ static void do_command(struct match_codec *codec, struct match_record *record,
             command->session.index = UINT16_MAX;
         }
         do_name(codec, command->name);
-        do_token_hash(codec, command->token_hash);
+        do_place(codec, command);
         break;
     case MATCH_COMMAND_RETURN:
-        do_return(codec, command);
+        do_place(codec, command);
         break;
     case MATCH_COMMAND_LEAVE:
     case MATCH_COMMAND_AWAY:

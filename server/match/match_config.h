@@ -38,6 +38,7 @@ struct match_config {
     struct option_seed first_tick; /* debug.first_tick */
     int32_t input_buffer_ticks;
     int32_t input_hold_ticks;
+    int32_t rollback_window_ticks; /* an input that is so late still acts; 0: none does */
     int32_t snapshot_interval_ticks;
     int32_t snapshot_chunk_payload_bytes;
     int32_t snapshot_budget_bytes_per_s; /* UDP payload down to one client */
@@ -48,7 +49,7 @@ struct match_config {
     struct match_lagcomp lagcomp;
     int32_t spectator_max;     /* 0: none */
     int32_t spectator_delay_s; /* all that they get is so late */
-    int32_t back_ticks;        /* how far match_go_back may go; no option */
+    int32_t back_ticks;        /* how far match_synctest may go; no option */
     float interest_cell_m, interest_enter_m, interest_retain_m;
     uint8_t interest_line_of_sight; /* 1: who stands behind walls is not sent */
     float interest_sight_margin_m;

@@ -26,6 +26,7 @@ static uint64_t hash_numbers(const struct match_config *config)
         config->input_delay_ticks,
         config->input_buffer_ticks,
         config->input_hold_ticks,
+        config->rollback_window_ticks,
         config->snapshot_interval_ticks,
         lagcomp->max_rewind_ms,
         lagcomp->view_source,

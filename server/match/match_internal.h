@@ -77,6 +77,7 @@ struct match_seat {
     bool detached;    /* restored: nobody is connected, though the state does not know of it yet */
     bool needs_welcome;
     struct port_session session;
+    arb_tick since; /* the session's first tick: it does nothing in an earlier one */
     struct input_buffer buffer;
     struct arb_counts counts;
     uint64_t news_told;   /* of match->news */
@@ -101,6 +102,24 @@ struct match_numbers {
     uint32_t count;
     uint32_t hash; /* numbers_hash of the list */
     bool is_asked;
+};
+
+struct match_outcome_line {
+    uint64_t player_id; /* 0: nobody */
+    struct arb_event_score score;
+};
+
+/* What a published tick has to tell, kept until nothing can change it any more. */
+struct match_outcome {
+    arb_tick tick;
+    const struct rules_event *events; /* [event_count] the match's own, or `kept` */
+    struct rules_event *kept;         /* [events capacity]; NULL without a window */
+    uint32_t event_count;
+    struct match_outcome_line *lines; /* [players] */
+    struct arb_event_player *players; /* [players] those who have a line; NULL without a window */
+    struct arb_event_phase phase;
+    bool decided;
+    struct arb_event_result result; /* of a match that is decided */
 };
 
 struct match {
@@ -143,6 +162,11 @@ struct match {
     const struct collide_contact *contacts;
     uint32_t contact_count;
     struct match_numbers numbers;
+    struct match_past *past;        /* NULL: neither synctest nor rollback */
+    struct rollback *rollback;      /* NULL: no window */
+    struct match_outcome *outcomes; /* [outcome_count] ring by tick */
+    uint32_t outcome_count;
+    arb_tick announced;         /* S[announced]: outcomes of earlier ticks were told */
     struct match_record record; /* of this tick */
     struct match_record_capacity record_capacity;
     bool plays; /* this tick's commands and inputs come from the record */
@@ -190,6 +214,8 @@ void inputs_reset(struct input_buffer *buffer);
 /* One packet of a session, before the step of tick `now`. */
 void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
                 arb_tick now);
+/* A late input acts in its own tick, which was counted without it. */
+void inputs_count_merged(struct match *match, uint16_t slot, const struct arb_input *input);
 /* Stage 3, before the commands: those that came too late. At most their presses count, with the
  * next input. */
 void inputs_late(struct match *match);
@@ -223,9 +249,11 @@ void views_reset(struct view_track *track);
 /* Stage 1, of each packet: after its acknowledgements, before its inputs. */
 void views_packet(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
                   arb_tick now);
-/* Stage 1, of each input once: replaces the claimed view by the applied one. */
+/* Stage 1, of each input once: replaces the claimed view by the applied one. `acts`: the step
+ * before which it counts as there; now, or its own target where that is over and it still acts in
+ * it. */
 enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct arb_input *input,
-                                    arb_tick now);
+                                    arb_tick now, arb_tick acts);
 /* Stage 6: from the applied view of the input that fires to what the shot is resolved against. */
 void views_past(struct match *match, uint16_t slot, const struct arb_view *view,
                 struct view_past *past);
@@ -261,6 +289,13 @@ static inline bool match_is_heard(const struct match *match, uint16_t slot)
            match->world.players[slot].presence != WORLD_AWAY;
 }
 
+/* It was told, or is being told, what came before: without a window that is in its first tick. */
+static inline bool match_is_welcomed(const struct match *match, uint16_t slot)
+{
+    const struct match_seat *seat = &match->seats[slot];
+    return match_is_heard(match, slot) && !(seat->needs_welcome && seat->since >= match->announced);
+}
+
 /* life.c: who is there, and the phases */
 void life_commands(struct match *match);    /* stage 3: joins and leaves of this tick */
 void life_begin_rules(struct match *match); /* stage 7, first: phases that end, players that left */
@@ -273,7 +308,17 @@ static inline uint32_t match_news_capacity(uint32_t players)
     return 1024 + 8 * players;
 }
 
-/* announce.c: reliable messages of stage 9 */
+/* outcome.c: what ticks have to tell */
+void outcome_create(struct match *match, struct arb_arena *arena);
+/* Of the newest tick; with a window in stage 8 of every run of it, else before stage 9. */
+void outcome_note(struct match *match);
+/* Who is in that slot, as of that tick, as an event of it. */
+struct arb_event outcome_player(const struct match *match, const struct match_outcome *outcome,
+                                uint16_t slot);
+/* The next that is due, in order, until NULL. Once. */
+const struct match_outcome *outcome_next(struct match *match);
+
+/* announce.c: reliable messages of stage 9, of all ticks that are settled now */
 void announce(struct match *match);
 /* Into match->scratch; bytes used. ARB_NO_SLOT: for a spectator. */
 size_t announce_welcome(const struct match *match, uint16_t slot, uint32_t tick);

@@ -3,6 +3,7 @@
 
 #include "server/match/match_codec.h"
 #include "server/match/match_internal.h"
+#include "server/match/match_rollback.h"
 #include "server/match/match_save.h"
 #include "shared/base/arb_assert.h"
 
@@ -24,6 +25,7 @@ struct match_journal {
     uint8_t *end;
     arb_tick next; /* S[next] is what the records lead to */
     bool is_gap;   /* ticks from `next` on are missing */
+    arb_tick gap_ticks; /* of them, those that are counted already */
     char sent[MATCH_JOURNAL_SENT_MAX][MATCH_JOURNAL_KEY_BYTES_MAX + 1]; /* not written yet */
     uint32_t sent_count;
 };
@@ -86,13 +88,14 @@ static bool is_too_large(const struct match_journal *journal, size_t bytes)
 }
 
 /* False: it would never be taken, and nobody has to ask. */
-static bool save(struct match_journal *journal, const struct match *match,
+static bool save(struct match_journal *journal, struct match *match, arb_tick tick,
                  struct journal_record *out)
 {
-    uint32_t size = match_save(match, MATCH_SAVE_WHOLE, journal->keyframe, journal->keyframe_bytes);
+    uint32_t size = match_save_settled(match, tick, MATCH_SAVE_WHOLE, journal->keyframe,
+                                       journal->keyframe_bytes);
     journal->newest_keyframe = size;
     *out = (struct journal_record){.kind = JOURNAL_KEYFRAME,
-                                   .tick = match_tick(match),
+                                   .tick = tick,
                                    .bytes = journal->keyframe,
                                    .size = size};
     bool too_large = is_too_large(journal, size + TAIL_BYTES);
@@ -110,37 +113,40 @@ static bool has_room(const struct match_journal *journal, const struct match *ma
     return journal->sink.has_room(journal->sink.owner, bytes);
 }
 
-/* The state as it is now bridges what is missing. */
-static void end_gap(struct match_journal *journal, const struct match *match)
+/* The newest state that is settled bridges what is missing. */
+static void end_gap(struct match_journal *journal, struct match *match)
 {
-    journal->counts.missing_ticks++;
+    arb_tick settled = match_settled(match);
+    journal->counts.missing_ticks += settled - journal->next - journal->gap_ticks;
+    journal->gap_ticks = settled - journal->next;
     if (!has_room(journal, match)) return;
     struct journal_record records[2] = {
-        {.kind = JOURNAL_GAP, .tick = journal->next, .resume = match_tick(match)}};
-    if (!save(journal, match, &records[1]) || !put(journal, records, 2)) return;
+        {.kind = JOURNAL_GAP, .tick = journal->next, .resume = settled}};
+    if (!save(journal, match, settled, &records[1]) || !put(journal, records, 2)) return;
     match_codec_reset(journal->codec);
     journal->counts.keyframes++;
-    journal->next = match_tick(match);
+    journal->next = settled;
     journal->is_gap = false;
+    journal->gap_ticks = 0;
 }
 
-static void begin_gap(struct match_journal *journal, const struct match *match)
+static void begin_gap(struct match_journal *journal, struct match *match)
 {
     journal->counts.gaps++;
     journal->is_gap = true;
     end_gap(journal, match);
 }
 
-static void put_keyframe(struct match_journal *journal, const struct match *match)
+static void put_keyframe(struct match_journal *journal, struct match *match)
 {
     struct journal_record record;
     if (!has_room(journal, match)) return; /* the next one then */
-    if (!save(journal, match, &record) || !put(journal, &record, 1)) return;
+    if (!save(journal, match, journal->next, &record) || !put(journal, &record, 1)) return;
     match_codec_reset(journal->codec);
     journal->counts.keyframes++;
 }
 
-void match_journal_go_on(struct match_journal *journal, const struct match *match, bool ended)
+void match_journal_go_on(struct match_journal *journal, struct match *match, bool ended)
 {
     journal->counts.ended = ended;
     put_keyframe(journal, match);
@@ -153,7 +159,7 @@ static void put_end(struct match_journal *journal, const struct match *match)
 {
     match_get_result(match, journal->result);
     struct journal_record record = {.kind = JOURNAL_END,
-                                    .tick = match_tick(match),
+                                    .tick = journal->next,
                                     .bytes = journal->end,
                                     .size =
                                         match_journal_end_encode(journal->result, journal->end)};
@@ -161,13 +167,13 @@ static void put_end(struct match_journal *journal, const struct match *match)
 }
 
 /* In order; what has no room waits for the next tick. */
-static void put_sent(struct match_journal *journal, const struct match *match)
+static void put_sent(struct match_journal *journal)
 {
     uint32_t written = 0;
     while (written < journal->sent_count) {
         const char *key = journal->sent[written];
         struct journal_record record = {.kind = JOURNAL_SENT,
-                                        .tick = match_tick(match),
+                                        .tick = journal->next,
                                         .bytes = (const uint8_t *)key,
                                         .size = strlen(key)};
         if (!put(journal, &record, 1)) break;
@@ -178,47 +184,58 @@ static void put_sent(struct match_journal *journal, const struct match *match)
             journal->sent_count * sizeof journal->sent[0]);
 }
 
-void match_journal_tick(struct match_journal *journal, const struct match *match)
+/* False: it has no room. */
+static bool put_tick(struct match_journal *journal, const struct match *match)
 {
-    const struct match_record *taken = match_record(match);
-    if (journal->is_gap) {
-        end_gap(journal, match);
-    } else {
-        ARB_ASSERT(taken->tick == journal->next && match_tick(match) == journal->next + 1);
-        size_t size = match_record_encode(journal->codec, taken, journal->record, RECORD_BYTES);
-        struct journal_record record = {
-            .kind = JOURNAL_TICK,
-            .tick = taken->tick,
-            .bytes = journal->record,
-            .size = size,
-            .checksum = match_checksum(match),
-            .checksum_bits = journal_is_whole(taken->tick, journal->tick_rate) ? 64 : 16};
-        if (size == 0 || !put(journal, &record, 1)) {
-            begin_gap(journal, match);
-        } else {
-            journal->next++;
-            journal->counts.ticks++;
-            if (size > journal->counts.largest_bytes) {
-                journal->counts.largest_bytes = (uint32_t)size;
-            }
-        }
+    const struct match_record *taken = match_settled_record(match, journal->next);
+    size_t size = match_record_encode(journal->codec, taken, journal->record, RECORD_BYTES);
+    struct journal_record record = {
+        .kind = JOURNAL_TICK,
+        .tick = taken->tick,
+        .bytes = journal->record,
+        .size = size,
+        .checksum = match_settled_checksum(match, taken->tick + 1),
+        .checksum_bits = journal_is_whole(taken->tick, journal->tick_rate) ? 64 : 16};
+    if (size == 0 || !put(journal, &record, 1)) return false;
+    journal->next++;
+    journal->counts.ticks++;
+    if (size > journal->counts.largest_bytes) journal->counts.largest_bytes = (uint32_t)size;
+    return true;
+}
+
+/* The result behind the tick that decided it, which may have been settled with others. */
+static void put_what_is_due(struct match_journal *journal, struct match *match)
+{
+    if (match_decided(match) && match->decided_tick < journal->next && !journal->counts.ended) {
+        put_end(journal, match);
     }
-    if (journal->is_gap) return;
-    if (match_decided(match) && !journal->counts.ended) put_end(journal, match);
-    put_sent(journal, match);
+    put_sent(journal);
     if (journal->keyframe_ticks > 0 && journal->next % journal->keyframe_ticks == 0) {
         put_keyframe(journal, match);
     }
 }
 
-void match_journal_sent(struct match_journal *journal, const struct match *match, const char *key)
+void match_journal_tick(struct match_journal *journal, struct match *match)
+{
+    if (journal->is_gap) {
+        end_gap(journal, match);
+        if (!journal->is_gap) put_what_is_due(journal, match);
+        return;
+    }
+    while (!journal->is_gap && journal->next < match_settled(match)) {
+        if (!put_tick(journal, match)) begin_gap(journal, match);
+        if (!journal->is_gap) put_what_is_due(journal, match);
+    }
+}
+
+void match_journal_sent(struct match_journal *journal, const char *key)
 {
     size_t size = strlen(key);
     ARB_ASSERT(size > 0 && size <= MATCH_JOURNAL_KEY_BYTES_MAX);
     /* What is left out here is sent again at worst, under the same key. */
     if (journal->sent_count == MATCH_JOURNAL_SENT_MAX) return;
     memcpy(journal->sent[journal->sent_count++], key, size + 1);
-    if (!journal->is_gap) put_sent(journal, match);
+    if (!journal->is_gap) put_sent(journal);
 }
 
 /* ---- the result ---- */

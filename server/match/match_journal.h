@@ -2,7 +2,7 @@
  * with the checksum of the state that came out, the whole state now and then, and the result. Where
  * they go is the sink's business: a bounded queue in front of a thread, or memory. When the sink
  * has no room the tick goes on; a gap is noted and a keyframe follows, as soon as there is room
- * again. Never waits, never allocates after its creation, never changes the match.
+ * again. Never waits, never allocates after its creation, never changes the course of the match.
  */
 #ifndef MATCH_JOURNAL_H
 #define MATCH_JOURNAL_H
@@ -29,15 +29,15 @@ struct match_journal *match_journal_create(struct arb_arena *arena, const struct
 
 /* Goes on in a file whose records lead to this state: a keyframe first. `ended`: the result is in
  * it already. Before the first tick. */
-void match_journal_go_on(struct match_journal *journal, const struct match *match, bool ended);
+void match_journal_go_on(struct match_journal *journal, struct match *match, bool ended);
 
-/* After each tick_run. */
-void match_journal_tick(struct match_journal *journal, const struct match *match);
+/* After each tick_run: what is settled now. */
+void match_journal_tick(struct match_journal *journal, struct match *match);
 
 /* Something that cannot be taken back has left the match: its key, so that whoever goes on with the
  * file does not send it again. In a gap it is written as soon as that has ended, of a few. */
 enum { MATCH_JOURNAL_KEY_BYTES_MAX = 63, MATCH_JOURNAL_SENT_MAX = 8 };
-void match_journal_sent(struct match_journal *journal, const struct match *match, const char *key);
+void match_journal_sent(struct match_journal *journal, const char *key);
 
 struct match_journal_counts {
     uint64_t ticks, keyframes;

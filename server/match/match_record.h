@@ -27,7 +27,9 @@ struct match_command {
     enum match_command_type type;
     /* JOIN, RETURN; index 0xFFFF: none. Means nothing in another process. */
     struct port_session session;
-    uint16_t slot;             /* LEAVE, AWAY, RETURN; of a RETURN ARB_NO_SLOT: nobody's token */
+    /* LEAVE, AWAY, RETURN; of a RETURN ARB_NO_SLOT: nobody's token. JOIN: decided when its tick was
+     * first run; ARB_NO_SLOT: refused. */
+    uint16_t slot;
     uint8_t reason;            /* ABORT: enum arb_end_reason */
     char name[ARB_NAME_BYTES]; /* JOIN */
     /* JOIN, RETURN: of the resume token, which itself is nowhere in a record or a state. */

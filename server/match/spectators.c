@@ -517,11 +517,11 @@ static void show(struct match *match, arb_tick tick)
     send_to_all(match, scene);
 }
 
-void spectators_publish(struct match *match)
+void spectators_publish(struct match *match, const struct arb_frame *frame)
 {
     struct spectators *spectators = match->spectators;
     if (spectators == NULL) return;
-    spectators_keep(match);
+    spectators_keep(match, frame);
     arb_tick shown;
     bool any = spectators_shown(spectators, match->world.head->tick - 1, &shown);
     if (any) tell_events(match, shown);

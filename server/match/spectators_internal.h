@@ -119,15 +119,18 @@ bool spectators_leave(struct match *match, struct port_session session);
 void spectators_wish(struct match *match, struct port_session session,
                      const struct arb_spectate *wish);
 
-/* Stage 9, after the players' announcements and their snapshots. */
-void spectators_publish(struct match *match);
+/* Stage 9, after the players' announcements and their snapshots, which are made of `frame`. */
+void spectators_publish(struct match *match, const struct arb_frame *frame);
 
 /* ---- spectators_past.c ---- */
 
 void spectators_past_create(struct spectators *spectators, struct arb_arena *arena,
                             const struct match *match, uint32_t entities, uint32_t points);
-/* Keeps this tick's scene, when snapshots of it will go out, and its events for everybody. */
-void spectators_keep(struct match *match);
+/* Keeps this tick's scene, when snapshots of it will go out. */
+void spectators_keep(struct match *match, const struct arb_frame *frame);
+/* And what a tick has to tell everybody, behind the lines that it changed (match->scores). */
+struct match_outcome;
+void spectators_keep_events(struct match *match, const struct match_outcome *outcome);
 /* After a restore or a replay, whose events nobody kept: who is there, the phase and the result, as
  * events of the newest published tick. Without spectators nothing. */
 void spectators_told(struct match *match);

@@ -116,23 +116,27 @@ static void keep_scores(struct match *match, arb_tick tick)
     }
 }
 
-void spectators_keep(struct match *match)
+void spectators_keep(struct match *match, const struct arb_frame *frame)
 {
     struct spectators *spectators = match->spectators;
-    const struct arb_frame *frame = rewind_newest(match->rewind);
     bool wanted = spectators->delay > 0 || spectators->count > 0;
     if (wanted && frame->tick % spectators->interval == 0) keep_scene(match, frame);
+}
+
+void spectators_keep_events(struct match *match, const struct match_outcome *outcome)
+{
+    struct spectators *spectators = match->spectators;
     bool kept = false;
-    for (uint32_t i = 0; i < match->events.count; i++) {
-        const struct rules_event *event = &match->events.list[i];
+    for (uint32_t i = 0; i < outcome->event_count; i++) {
+        const struct rules_event *event = &outcome->events[i];
         if (event->to != ARB_NO_SLOT && !rules_event_is_about_some(event)) continue;
         if (news_cannot_wait(&event->event) && !kept) {
-            keep_scores(match, frame->tick);
+            keep_scores(match, outcome->tick);
             kept = true;
         }
-        keep_event(spectators, &event->event, frame->tick);
+        keep_event(spectators, &event->event, outcome->tick);
     }
-    if (!kept) keep_scores(match, frame->tick);
+    if (!kept) keep_scores(match, outcome->tick);
 }
 
 void spectators_told(struct match *match)

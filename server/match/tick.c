@@ -1,7 +1,8 @@
 /* The tick. Stages 2 to 8 are a pure function of the state, the commands and one input per player;
  * 1 and 9 reach the network through the port (spec/simulation.md "Stages of tick t"). During the
  * stages head->tick is t: the state was S[t] and becomes S[t+1], which is published as tick t. */
-#include "server/match/match_internal.h"
+#include "server/match/match_past.h"
+#include "server/match/rollback_internal.h"
 
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_math.h"
@@ -78,6 +79,7 @@ static void stage_receive(struct match *match)
             inputs_add(match, slot, &message.inputs, now);
         }
     }
+    if (match->rollback != NULL) rollback_run(match);
 }
 
 /* ---- stage 2: begin ---- */
@@ -363,23 +365,6 @@ static void publish(struct match *match)
     rewind_commit(match->rewind);
 }
 
-static void stage_commit(struct match *match)
-{
-    struct world_head *head = match->world.head;
-    publish(match);
-    for (uint32_t i = 0; i < match->events.count; i++) {
-        match->events.list[i].event.tick = (uint32_t)head->tick;
-    }
-    head->tick++;
-    match->checksum = match_state_checksum(match);
-    if (match->decided && match->decided_ticks == 0) {
-        match->decided_ticks = head->tick - match->first_tick;
-        match->decided_checksum = match->checksum;
-    }
-}
-
-/* ---- stage 9: replicate ---- */
-
 /* Per team, the keys that its members always see: team mates' characters and what is marked always
  * relevant; ascending, because entities are. */
 static void list_always(struct match *match)
@@ -399,6 +384,48 @@ static void list_always(struct match *match)
         }
     }
 }
+
+/* What delayed spectators will be shown of a tick that is run again. */
+static void keep_scene_again(struct match *match)
+{
+    const struct arb_frame *frame = rewind_newest(match->rewind);
+    if (match->spectators == NULL || match->spectators->delay == 0 ||
+        frame->tick < match->announced) {
+        return;
+    }
+    list_always(match);
+    spectators_keep(match, frame);
+}
+
+static void stage_commit(struct match *match)
+{
+    struct world_head *head = match->world.head;
+    publish(match);
+    for (uint32_t i = 0; i < match->events.count; i++) {
+        match->events.list[i].event.tick = (uint32_t)head->tick;
+    }
+    head->tick++;
+    match->checksum = match_state_checksum(match);
+    if (match->decided && match->decided_ticks == 0) {
+        match->decided_ticks = head->tick - match->first_tick;
+        match->decided_checksum = match->checksum;
+    }
+    if (match->rollback == NULL) return;
+    outcome_note(match);
+    if (match->plays) keep_scene_again(match);
+}
+
+static void keep_past(struct match *match)
+{
+    if (match->past != NULL) match_past_keep(match->past, match);
+    if (match->rollback != NULL) {
+        rollback_settle(match);
+    } else {
+        outcome_note(match);
+    }
+}
+
+/* ---- stage 9: replicate ---- */
 
 uint32_t match_merge_key(const struct arb_key *keys, uint32_t count, struct arb_key key,
                          struct arb_key *out)
@@ -466,8 +493,8 @@ static void send_snapshot(struct match *match, uint16_t slot, const struct arb_f
         .last_sequence = player->last_sequence,
         .buffer_ticks = seat->buffer.worst_lead,
     };
-    replicate_send(match->replicate, &client, frame, frame->tick, seat->eye, visible, count,
-                   &match->port);
+    replicate_send(match->replicate, &client, frame, match_settled(match) - 1, seat->eye, visible,
+                   count, &match->port);
     seat->buffer.worst_lead = MATCH_NO_LEAD;
 }
 
@@ -484,11 +511,12 @@ static void stage_replicate(struct match *match)
     announce(match);
     const struct arb_frame *frame = rewind_newest(match->rewind);
     if (frame->tick % (arb_tick)match->config.snapshot_interval_ticks == 0) {
+        if (match->rollback != NULL) frame = rollback_send(match);
         list_always(match);
         interest_build(match->interest, frame);
         replicate_begin(match->replicate, frame);
         for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
-            if (match_is_heard(match, slot)) {
+            if (match_is_welcomed(match, slot)) {
                 uint16_t next[] = {(uint16_t)(slot + 1), (uint16_t)(slot + 2),
                                    (uint16_t)(slot + 3)};
                 replicate_expect(match->replicate, next);
@@ -497,17 +525,32 @@ static void stage_replicate(struct match *match)
             }
         }
     }
-    spectators_publish(match);
+    spectators_publish(match, frame);
     match->port.flush(match->port.owner);
 }
 
 /* ---- the tick ---- */
+
+/* Behind a restore, or ticks that were played, nothing of before is there to go back to. */
+static void begin_live(struct match *match)
+{
+    arb_tick now = match->world.head->tick;
+    if (match->rollback != NULL) {
+        rollback_begin(match);
+    } else {
+        match->announced = now;
+    }
+    if (match->past != NULL && match_past_newest(match->past) != now) {
+        match_past_begin(match->past, match);
+    }
+}
 
 void tick_run(struct match *match, enum tick_mode mode)
 {
     ARB_ASSERT(!match->plays || mode == TICK_RERUN);
     record_begin(match);
     if (mode == TICK_LIVE) {
+        begin_live(match);
         stage_receive(match);
     }
     stage_begin(match);
@@ -518,6 +561,7 @@ void tick_run(struct match *match, enum tick_mode mode)
     stage_rules(match);
     stage_commit(match);
     if (mode == TICK_LIVE) {
+        keep_past(match);
         stage_replicate(match);
     }
     match->plays = false;

@@ -428,12 +428,12 @@ static struct arb_view replaced(const struct match *match, uint16_t slot, const 
 }
 
 enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct arb_input *input,
-                                    arb_tick now)
+                                    arb_tick now, arb_tick acts)
 {
     struct match_seat *seat = &match->seats[slot];
     struct view_track *track = &seat->views;
-    arb_fine wait = fine(input->target_tick) - fine(now);
-    measure_wait(track, wait);
+    measure_wait(track, fine(input->target_tick) - fine(now));
+    arb_fine wait = fine(input->target_tick) - fine(acts);
     bool fires = ((input->buttons | input->edges) & ARB_BUTTON_FIRE) != 0;
     if (!fires || match->rules->shoot == NULL || !is_compensated(match) ||
         match->config.lagcomp.view_source == MATCH_VIEW_ROUND_TRIP) {
@@ -446,8 +446,8 @@ enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct a
     memset(input->view.reserved, 0, sizeof input->view.reserved);
     struct claim claim = {.view = input->view,
                           .at = arb_view_at(&input->view),
-                          .now = fine(now),
-                          .consumed = wait > 0 ? fine(input->target_tick) : fine(now),
+                          .now = fine(acts),
+                          .consumed = wait > 0 ? fine(input->target_tick) : fine(acts),
                           .wait = wait,
                           .target = input->target_tick,
                           .moment = fine(input->target_tick) +
@@ -466,8 +466,9 @@ enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct a
     }
     seat->view_counts.claims[verdict]++;
     match->view_totals.claims[verdict]++;
-    seat->view_counts.late += wait < 0;
-    match->view_totals.late += wait < 0;
+    bool late = input->target_tick < now;
+    seat->view_counts.late += late;
+    match->view_totals.late += late;
     return verdict;
 }
 

@@ -120,6 +120,17 @@ void replicate_reset(struct replicate *replicate, uint16_t client)
     state->credit = replicate_rate_depth(replicate, state);
 }
 
+void replicate_distrust(struct replicate *replicate, arb_tick from, arb_tick to)
+{
+    for (uint32_t client = 0; client < replicate->config.client_capacity; client++) {
+        struct replicate_state *state = &replicate->clients[client];
+        for (uint32_t i = 0; state->started && i < REPLICATE_RING; i++) {
+            struct replicate_sent *sent = &state->sent[i];
+            if (sent->id != 0 && sent->tick >= from && sent->tick <= to) sent->astray = true;
+        }
+    }
+}
+
 /* ---- acknowledgements ---- */
 
 const struct replicate_sent *replicate_sent(const struct replicate *replicate, uint16_t client,

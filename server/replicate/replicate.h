@@ -47,6 +47,7 @@ struct replicate_sent {
     uint32_t entity_count; /* everything in view for this client, as arb_held_frame */
     uint32_t first;        /* of its entries in the client's ring of entries */
     bool acked;            /* the client committed it */
+    bool astray;           /* named what has never been: no baseline */
 };
 
 /* Counted per client since its session began. */
@@ -93,6 +94,9 @@ struct replicate *replicate_create(struct arb_arena *arena, const struct replica
 
 /* A new session in that place: ids go on from a fresh start, nothing acknowledged. */
 void replicate_reset(struct replicate *replicate, uint16_t client);
+/* Snapshots of those published ticks named entities that, as it turned out, were none, or others:
+ * no baseline any more. What their clients hold of them stays known. */
+void replicate_distrust(struct replicate *replicate, arb_tick from, arb_tick to);
 /* From an input packet: newest committed snapshot and mask. `now`: the newest tick that was
  * published when the packet was there; from its distance to the snapshot's the working rate of
  * this client follows. */

@@ -204,7 +204,8 @@ void replicate_choose_base(struct replicate_job *job)
     arb_tick now = replicate->frame->tick;
     uint32_t id = state->newest_acked;
     const struct replicate_sent *sent = &state->sent[id % REPLICATE_RING];
-    if (id == 0 || sent->id != id || state->newest + 1 - id >= REPLICATE_RING) return;
+    if (id == 0 || sent->id != id || sent->astray || state->newest + 1 - id >= REPLICATE_RING)
+        return;
     if (now - sent->oldest_tick > (arb_tick)REPLICATE_AGES * replicate->config.interval_ticks ||
         replicate_frame(replicate, sent->oldest_tick) == NULL) {
         return;

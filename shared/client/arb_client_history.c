@@ -57,7 +57,8 @@ struct arb_history_slot *arb_history_next(struct arb_history *history)
 
 /* Only the tick of the whole is compared: what a snapshot carries is of its own tick, and what it
  * left out may be older here than in a frame before, if it was coded against one still older. */
-bool arb_history_accepts(const struct arb_history *history, const struct arb_frame *frame)
+bool arb_history_accepts(const struct arb_history *history, const struct arb_frame *frame,
+                         bool was_settled)
 {
     const struct arb_history_slot *newest = arb_history_newest(history);
     if (newest == NULL) {
@@ -67,7 +68,7 @@ bool arb_history_accepts(const struct arb_history *history, const struct arb_fra
         return false;
     }
     uint32_t known = 0;
-    for (uint32_t i = 0; i < frame->entity_count; i++) {
+    for (uint32_t i = 0; was_settled && i < frame->entity_count; i++) {
         struct arb_key key = frame->entities[i].key;
         while (known < newest->frame.entity_count &&
                newest->frame.entities[known].key.id < key.id) {

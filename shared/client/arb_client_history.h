@@ -57,8 +57,10 @@ uint32_t arb_history_index(const struct arb_history *history, uint32_t id);
 struct arb_history_slot *arb_history_next(struct arb_history *history);
 
 /* What a group in the free place must fulfil beyond decoding well, before it is committed: no
- * state goes back in time, no entity of an older generation. */
-bool arb_history_accepts(const struct arb_history *history, const struct arb_frame *frame);
+ * state goes back in time, and, where the newest frame was settled, no entity of an older
+ * generation: else what it named may never have been. */
+bool arb_history_accepts(const struct arb_history *history, const struct arb_frame *frame,
+                         bool was_settled);
 
 /* The free place becomes the newest frame: its id is newer than all, its frame accepted. One of the
  * same tick is replaced; what lies 64 ids back is no longer held. */

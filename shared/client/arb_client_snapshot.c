@@ -65,6 +65,13 @@ static bool is_unsure(const struct arb_client_snapshots *newest)
     return newest->tick < newest->forgotten_tick && newest->consumed <= newest->forgotten;
 }
 
+/* The server may go back to before a snapshot whose tick is not confirmed, and take it from there
+ * with inputs that came late. */
+static bool is_settled(const struct arb_client_snapshots *newest)
+{
+    return newest->header.confirmed_tick == newest->header.tick;
+}
+
 /* Compared with the commit before, which may have been several snapshots ago. */
 static enum cause find_cause(const struct arbiter_client *client, const struct commit *commit)
 {
@@ -79,7 +86,7 @@ static enum cause find_cause(const struct arbiter_client *client, const struct c
     }
     /* The input for that tick was not there, though the server may not know that there was one. */
     const struct arb_pending *due = arb_predict_at(&client->predict, commit->tick);
-    if (commit->own_part.starved_ticks != before->own_part.starved_ticks ||
+    if (commit->own_part.starved_ticks != before->own_part.starved_ticks || !is_settled(before) ||
         (due != NULL && due->input.sequence > commit->consumed)) {
         return CAUSE_STARVED;
     }
@@ -265,7 +272,7 @@ static enum verdict check_group(struct arbiter_client *client, struct commit *co
         return verdict;
     }
     if (consumed > client->predict.newest || commit->tick > (arb_tick)1 << 40 ||
-        !arb_history_accepts(&snapshots->history, &slot->frame)) {
+        !arb_history_accepts(&snapshots->history, &slot->frame, is_settled(snapshots))) {
         return GROUP_BAD;
     }
     commit->consumed = (arb_sequence)consumed;

@@ -248,10 +248,10 @@ Test(journal, any_flipped_bit_is_noticed)
 Test(journal, another_version_is_named_and_anything_else_is_no_journal)
 {
     enum journal_status status;
-    file[8] = 2;
+    file[8] = JOURNAL_FORMAT + 1;
     cr_expect_null(open_file(&status));
     cr_expect_eq(status, JOURNAL_READ_VERSION);
-    file[8] = 1;
+    file[8] = JOURNAL_FORMAT;
     file[0] = '{';
     cr_expect_null(open_file(&status));
     cr_expect_eq(status, JOURNAL_READ_NO_JOURNAL);

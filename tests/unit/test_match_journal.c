@@ -186,15 +186,15 @@ Test(match_journal, what_left_in_a_gap_is_written_behind_it)
 {
     open_all();
     play(50);
-    match_journal_sent(journal, match, "before");
+    match_journal_sent(journal, "before");
     play(10);
     disk_is_full = true;
     play(5);
-    match_journal_sent(journal, match, "one");
-    match_journal_sent(journal, match, "two");
+    match_journal_sent(journal, "one");
+    match_journal_sent(journal, "two");
     play(5);
     for (int i = 0; i < MATCH_JOURNAL_SENT_MAX; i++)
-        match_journal_sent(journal, match, "more");
+        match_journal_sent(journal, "more");
     disk_is_full = false;
     play(20);
     flush_block();

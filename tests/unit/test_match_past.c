@@ -4,26 +4,15 @@
 
 #include <stdio.h>
 
-static struct arb_arena past_arena;
-static struct match_past *past;
 enum { BACK = 20 };
 
 static void open_past(void)
 {
     config.back_ticks = BACK;
     open_match();
-    arb_arena_init(&past_arena);
-    past = match_past_create(&past_arena, match, BACK);
-    arb_arena_seal(&past_arena);
 }
 
-static void close_past(void)
-{
-    arb_arena_free(&past_arena);
-    close_match();
-}
-
-TestSuite(match_past, .init = defaults, .fini = close_past);
+TestSuite(match_past, .init = defaults, .fini = close_match);
 
 /* Ticks that are all run again from as far back as can be. */
 static void pass(uint32_t ticks)
@@ -31,8 +20,7 @@ static void pass(uint32_t ticks)
     char text[256] = "";
     for (uint32_t i = 0; i < ticks; i++) {
         tick();
-        match_past_keep(past, match);
-        cr_assert(match_past_repeats(past, match, text, sizeof text), "%s", text);
+        cr_assert(match_repeats(match, BACK, text, sizeof text), "%s", text);
     }
 }
 
@@ -76,10 +64,10 @@ Test(match_past, who_comes_goes_and_is_away_does_so_again)
 Test(match_past, only_so_many_ticks_are_kept)
 {
     open_past();
-    cr_assert_eq(match_past_length(past), 0);
-    for (uint32_t i = 0; i < BACK + 5; i++) {
+    for (uint32_t i = 1; i < BACK + 5; i++) {
         pass(1);
-        cr_assert_eq(match_past_length(past), i < BACK ? i : BACK);
+        cr_assert_eq(match_past_newest(match->past), match_tick(match));
+        cr_assert_eq(match_tick(match) - match_past_oldest(match->past), i < BACK ? i : BACK);
     }
 }
 
@@ -109,7 +97,7 @@ Test(match_past, a_tick_that_is_run_again_is_neither_seen_nor_counted_nor_told)
     cr_assert_eq(counts(0).ticks - before.ticks, 30);
     uint32_t told = sent_count;
     char text[256];
-    cr_assert(match_past_repeats(past, match, text, sizeof text));
+    cr_assert(match_repeats(match, BACK, text, sizeof text));
     cr_assert_eq(sent_count, told);
 }
 
@@ -120,9 +108,11 @@ Test(match_past, another_course_is_told_by_tick_and_field)
     join_live();
     pass(5);
     match->world.players[0].outside_changes += 3;
+    cr_assert_not(match_repeats(match, BACK, text, sizeof text));
+    cr_assert_not_null(strstr(text, "than when its tick ended: players[0].outside_changes: "), "%s",
+                       text);
     tick();
-    match_past_keep(past, match);
-    cr_assert_not(match_past_repeats(past, match, text, sizeof text));
+    cr_assert_not(match_repeats(match, BACK, text, sizeof text));
     snprintf(expected, sizeof expected, "S[%llu] is another one",
              (unsigned long long)match_tick(match));
     cr_assert_eq(strncmp(text, expected, strlen(expected)), 0, "%s", text);

@@ -178,7 +178,8 @@ Test(match_record, a_played_tick_leaves_alone_what_waits_of_sessions)
     }
     tick();
     /* A join of that very session, in a tick that is played: another seat, the session's stays. */
-    struct match_command join = {.type = MATCH_COMMAND_JOIN, .session = {0, 1}, .name = "eve"};
+    struct match_command join = {
+        .type = MATCH_COMMAND_JOIN, .session = {0, 1}, .slot = 1, .name = "eve"};
     struct match_record record = {.tick = match_tick(match), .commands = &join, .command_count = 1};
     match_play(match, &record);
     tick_run(match, TICK_RERUN);

@@ -162,7 +162,7 @@ Test(match_resume, the_file_leads_through_many_deaths_to_the_one_result)
     match_get_result(match, &first);
     die_and_resume();
     cr_assert(match_decided(match));
-    match_journal_sent(journal, match, "result");
+    match_journal_sent(journal, "result");
     play(30);
     flush_block();
     die_and_resume();

@@ -574,18 +574,18 @@ Test(match_spectators, too_many_events_lose_scores_and_never_phases)
     struct rules_event score = {.to = ARB_NO_SLOT, .also = ARB_NO_SLOT};
     score.event.kind = ARB_EVENT_SCORE;
     uint32_t kept = spectators->event_count;
-    match->events.count = 0;
-    while (match->events.count < 1000) {
-        match->events.list[match->events.count++] = score;
+    struct match_outcome outcome = {.tick = match_tick(match) - 1, .events = match->events.list};
+    for (; outcome.event_count < 1000; outcome.event_count++) {
+        match->events.list[outcome.event_count] = score;
     }
     for (int i = 0; i < 4; i++) {
-        spectators_keep(match);
+        spectators_keep_events(match, &outcome);
     }
     uint32_t room = spectators->event_capacity - spectators->event_reserve;
     cr_assert_eq(spectators->event_count, room);
     cr_assert_eq(match_drops(match).spectator_events, 4000 - (room - kept));
     match->events.list[0].event.kind = ARB_EVENT_PHASE;
-    match->events.count = 1;
-    spectators_keep(match);
+    outcome.event_count = 1;
+    spectators_keep_events(match, &outcome);
     cr_assert_eq(spectators->event_count, room + 1);
 }

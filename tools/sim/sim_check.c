@@ -123,7 +123,6 @@ void sim_checks_destroy(struct sim_checks *checks)
     arb_mem_free(checks->expected);
     sim_rerun_destroy(checks->rerun);
     sim_journal_destroy(checks->journal);
-    sim_synctest_destroy(checks->synctest);
     sim_rewind_destroy(checks);
     arb_mem_free(checks);
 }
@@ -224,7 +223,6 @@ void sim_checks_begin(struct sim *sim)
     sim_visible_begin(checks);
     checks->rerun = sim_rerun_create(checks);
     sim_journal_begin(checks);
-    checks->synctest = sim_synctest_create(checks);
     checks->rewind = sim_rewind_create(checks);
     match_observe(sim->match, &(struct match_observer){.owner = checks,
                                                        .late = on_late,

@@ -58,6 +58,31 @@ static bool same_view(const struct arb_input *a, const struct arb_input *b)
     return !fires || memcmp(&a->view, &b->view, sizeof a->view) == 0;
 }
 
+static void count(struct sim_seat *seat, uint16_t edges)
+{
+    for (int bit = 0; bit < ARB_BUTTON_COUNT; bit++) {
+        seat->edges[bit] += (uint32_t)(edges >> bit & 1);
+    }
+}
+
+/* Its tick is over, but not settled: it is run again with it. */
+static bool acts_late(const struct sim_checks *checks, const struct sim_seat *seat,
+                      const struct arb_input *input)
+{
+    return input->target_tick >= match_settled(checks->sim->match) &&
+           input->target_tick >= seat->joined_tick;
+}
+
+/* Behind a newer one, and yet nothing is there for its tick. */
+static bool fills_gap(const struct sim_checks *checks, const struct sim_seat *seat,
+                      const struct arb_input *input)
+{
+    const struct arb_input *there = &seat->waiting[input->target_tick % SIM_WAITING].input;
+    bool known = there->sequence != 0 && there->target_tick == input->target_tick;
+    return checks->sim->config.match.rollback_window_ticks > 0 && !known &&
+           acts_late(checks, seat, input);
+}
+
 /* All but the view: the match judges that one. */
 static bool same_input(const struct arb_input *a, const struct arb_input *b)
 {
@@ -70,8 +95,10 @@ static void take(struct sim_checks *checks, struct sim_seat *seat, const struct 
                  uint8_t control, arb_tick now)
 {
     const struct sim_witness *witness = sim_witness_of(checks, seat);
-    seat->newest = input->sequence;
-    seat->newest_target = input->target_tick;
+    if (input->sequence > seat->newest) {
+        seat->newest = input->sequence;
+        seat->newest_target = input->target_tick;
+    }
     if (witness != NULL) {
         const struct arb_input *made = &witness->made[input->sequence % SIM_MADE];
         if (input->sequence > witness->newest ||
@@ -82,9 +109,14 @@ static void take(struct sim_checks *checks, struct sim_seat *seat, const struct 
                          (unsigned long long)seat->player_id);
         }
     }
-    if (input->target_tick < now) {
+    if (input->target_tick < now && !acts_late(checks, seat, input)) {
         seat->late++;
         return;
+    }
+    if (input->target_tick < now) {
+        count(seat, input->edges);
+        /* The first input behind it, now that the tick is run again. */
+        if (input->target_tick >= seat->carried_tick) seat->carried = 0;
     }
     seat->waiting[input->target_tick % SIM_WAITING].input = *input;
     seat->waiting[input->target_tick % SIM_WAITING].control = control;
@@ -101,23 +133,15 @@ void sim_inputs_taken(struct sim_checks *checks, const struct port_message *mess
     for (uint32_t i = 0; i < message->inputs.count; i++) {
         const struct arb_input *input = &message->inputs.inputs[i];
         uint8_t older = i < message->inputs.older_count ? 1 : 0;
-        if (input->sequence <= seat->newest ||
-            (seat->newest != 0 && input->target_tick <= seat->newest_target)) {
-            continue;
-        }
+        bool behind = input->sequence <= seat->newest ||
+                      (seat->newest != 0 && input->target_tick <= seat->newest_target);
+        if (behind && !fills_gap(checks, seat, input)) continue;
         if (input->target_tick >= now + size) break;
         take(checks, seat, input, (uint8_t)(message->inputs.control - older), now);
     }
 }
 
 /* ---- what the match made of it ---- */
-
-static void count(struct sim_seat *seat, uint16_t edges)
-{
-    for (int bit = 0; bit < ARB_BUTTON_COUNT; bit++) {
-        seat->edges[bit] += (uint32_t)(edges >> bit & 1);
-    }
-}
 
 void sim_inputs_late(struct sim_checks *checks, uint16_t slot, const struct arb_input *input,
                      uint8_t control)
@@ -134,6 +158,7 @@ void sim_inputs_late(struct sim_checks *checks, uint16_t slot, const struct arb_
     if (now - input->target_tick > (arb_tick)checks->sim->config.match.input_buffer_ticks) return;
     count(seat, input->edges);
     if (control == match_world(checks->sim->match)->players[slot].control) {
+        if (seat->carried == 0) seat->carried_tick = now;
         seat->carried |= input->edges;
     }
     checks->sim->totals.inputs_late++;
@@ -167,7 +192,6 @@ static void check_input(struct sim_checks *checks, uint16_t slot, const struct a
     }
     if (input != NULL) seat->consumed = input->sequence;
     seat->had_input = input != NULL;
-    due->sequence = 0;
 }
 
 static void check_edges(struct sim_checks *checks, uint16_t slot, const struct arb_input *input,
@@ -203,10 +227,30 @@ void sim_inputs_applied(struct sim_checks *checks, uint16_t slot, const struct a
     check_edges(checks, slot, input, control, applied);
 }
 
+/* What came, on time or within the window, is in it, and nothing else. */
+static void check_settled(struct sim_checks *checks, arb_tick tick)
+{
+    const struct match_record *record = match_settled_record(checks->sim->match, tick);
+    for (uint16_t slot = 0; slot < checks->players; slot++) {
+        const struct sim_seat *seat = &checks->seats[slot];
+        if (!seat->seated || seat->joined_tick > tick) continue;
+        const struct arb_input *due = &seat->waiting[tick % SIM_WAITING].input;
+        const struct match_record_input *is = match_record_input(record, slot);
+        arb_sequence expected = due->target_tick == tick ? due->sequence : 0;
+        if ((is != NULL ? is->input.sequence : 0) == expected) continue;
+        sim_violated(checks, SIM_INVARIANT_inputs, "slot %u: tick %llu settled without input %u",
+                     slot, (unsigned long long)tick, expected);
+    }
+}
+
 /* A rebind forgets what was carried over. */
 void sim_inputs_after_tick(struct sim_checks *checks)
 {
     const struct world *world = match_world(checks->sim->match);
+    arb_tick settled = match_settled(checks->sim->match);
+    if (checks->settled == 0) checks->settled = settled - 1;
+    for (; checks->settled < settled; checks->settled++)
+        check_settled(checks, checks->settled);
     for (uint16_t slot = 0; slot < checks->players; slot++) {
         struct sim_seat *seat = &checks->seats[slot];
         if (world->players[slot].control != seat->control) seat->carried = 0;
@@ -216,10 +260,10 @@ void sim_inputs_after_tick(struct sim_checks *checks)
 /* The server's account, which it tells the client, is the same; it ends with the match. */
 void sim_inputs_look(struct sim_checks *checks)
 {
-    if (match_world(checks->sim->match)->head->phase == ARB_PHASE_ENDED ||
-        match_decided(checks->sim->match)) {
-        return;
-    }
+    uint8_t phase = match_world(checks->sim->match)->head->phase;
+    bool may_be_decided =
+        phase == ARB_PHASE_RESULT && checks->sim->config.match.rollback_window_ticks > 0;
+    if (phase == ARB_PHASE_ENDED || may_be_decided || match_decided(checks->sim->match)) return;
     for (uint16_t slot = 0; slot < checks->players; slot++) {
         const struct sim_seat *seat = &checks->seats[slot];
         if (!seat->seated) continue;

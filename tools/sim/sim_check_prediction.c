@@ -8,11 +8,11 @@
 
 /* What this tick did to the player besides its own step. */
 static void note_disturbance(struct sim_seat *seat, const struct world_player *player,
-                             arb_tick published)
+                             arb_tick published, bool corrected)
 {
-    bool touched = !seat->had_input || player->outside_changes != seat->outside_changes ||
-                   player->control != seat->control ||
-                   !arb_key_equal(player->controlled, seat->controlled);
+    bool touched =
+        corrected || !seat->had_input || player->outside_changes != seat->outside_changes ||
+        player->control != seat->control || !arb_key_equal(player->controlled, seat->controlled);
     if (touched) seat->disturbed_tick = published;
     seat->outside_changes = player->outside_changes;
     seat->controlled = player->controlled;
@@ -47,10 +47,13 @@ void sim_prediction_look(struct sim_checks *checks)
 {
     const struct world *world = match_world(checks->sim->match);
     arb_tick published = world->head->tick - 1;
+    uint64_t reruns = match_rollback_counts(checks->sim->match).reruns;
     for (uint16_t slot = 0; slot < checks->players; slot++) {
         struct sim_seat *seat = &checks->seats[slot];
-        if (seat->seated) note_disturbance(seat, &world->players[slot], published);
+        if (!seat->seated) continue;
+        note_disturbance(seat, &world->players[slot], published, reruns != checks->reruns);
     }
+    checks->reruns = reruns;
     for (uint32_t i = 0; i < checks->sim->player_count; i++) {
         check_prediction(checks, &checks->sim->players[i], published);
     }

@@ -4,7 +4,6 @@
 #include "tools/sim/sim_checks.h"
 
 #include "server/match/match_save.h"
-#include "shared/base/arb_assert.h"
 #include "shared/base/arb_mem.h"
 
 enum { RECORD_BYTES = 1 << 20 };
@@ -49,54 +48,47 @@ void sim_rerun_follow(struct sim_checks *checks)
     arb_mem_free(block);
 }
 
-void sim_rerun_look(struct sim_checks *checks)
+static bool play_again(struct sim_checks *checks, const struct match_record *record)
 {
     struct sim_rerun *rerun = checks->rerun;
-    const struct match_record *record = match_record(checks->sim->match);
     size_t size = match_record_encode(rerun->writes, record, rerun->bytes, RECORD_BYTES);
     enum arb_decode reason =
         match_record_decode(rerun->reads, record->tick, rerun->bytes, size, &rerun->record);
     if (size == 0 || reason != ARB_DECODE_OK) {
         sim_violated(checks, SIM_INVARIANT_rerun, "a record of %zu bytes is refused: %s", size,
                      arb_decode_text(reason));
-        return;
+        return false;
     }
     match_play(rerun->match, &rerun->record);
     tick_run(rerun->match, TICK_RERUN);
-    if (match_checksum(rerun->match) == match_checksum(checks->sim->match) || rerun->broken) return;
-    rerun->broken = true;
-    sim_violated(checks, SIM_INVARIANT_rerun, "checksum %016llx, run again %016llx",
-                 (unsigned long long)match_checksum(checks->sim->match),
-                 (unsigned long long)match_checksum(rerun->match));
+    return true;
+}
+
+/* All that is settled, which never had to go back. */
+void sim_rerun_look(struct sim_checks *checks)
+{
+    struct sim_rerun *rerun = checks->rerun;
+    const struct match *match = checks->sim->match;
+    while (match_tick(rerun->match) < match_settled(match) && !rerun->broken) {
+        arb_tick tick = match_tick(rerun->match);
+        if (!play_again(checks, match_settled_record(match, tick))) return;
+        uint64_t settled = match_settled_checksum(match, tick + 1);
+        if (match_checksum(rerun->match) == settled) continue;
+        rerun->broken = true;
+        sim_violated(checks, SIM_INVARIANT_rerun, "checksum %016llx of S[%llu], run again %016llx",
+                     (unsigned long long)settled, (unsigned long long)tick + 1,
+                     (unsigned long long)match_checksum(rerun->match));
+    }
 }
 
 /* ---- synctest ---- */
 
-struct sim_synctest *sim_synctest_create(struct sim_checks *checks)
-{
-    const struct sim *sim = checks->sim;
-    if (sim->options.synctest_ticks == 0) return NULL;
-    struct sim_synctest *synctest = arb_mem_alloc(sizeof *synctest);
-    arb_arena_init(&synctest->arena);
-    synctest->past = match_past_create(&synctest->arena, sim->match, sim->options.synctest_ticks);
-    arb_arena_seal(&synctest->arena);
-    return synctest;
-}
-
-void sim_synctest_destroy(struct sim_synctest *synctest)
-{
-    if (synctest == NULL) return;
-    arb_arena_free(&synctest->arena);
-    arb_mem_free(synctest);
-}
-
 void sim_synctest_look(struct sim_checks *checks)
 {
-    struct sim_synctest *synctest = checks->synctest;
+    struct sim *sim = checks->sim;
     char text[256];
-    if (synctest == NULL || synctest->broken) return;
-    match_past_keep(synctest->past, checks->sim->match);
-    if (match_past_repeats(synctest->past, checks->sim->match, text, sizeof text)) return;
-    synctest->broken = true;
+    if (sim->options.synctest_ticks == 0 || checks->synctest_broken) return;
+    if (match_repeats(sim->match, sim->options.synctest_ticks, text, sizeof text)) return;
+    checks->synctest_broken = true; /* the match is on another course */
     sim_violated(checks, SIM_INVARIANT_synctest, "%s", text);
 }

@@ -23,6 +23,7 @@
 
 #include "server/match/match_codec.h"
 #include "server/match/match_past.h"
+#include "server/match/match_rollback.h"
 #include "server/match/observe.h"
 #include "tools/sim/sim_internal.h"
 
@@ -78,6 +79,7 @@ struct sim_seat {
     } waiting[SIM_WAITING]; /* by target tick */
     uint8_t control;        /* under which presses are carried over */
     uint16_t carried;
+    arb_tick carried_tick; /* the step from which on they wait */
     uint32_t late; /* inputs that came late in this tick and the match has not spoken of */
     uint32_t edges[ARB_BUTTON_COUNT]; /* counted as the server should */
     /* the own step's undisturbed life */
@@ -155,12 +157,6 @@ struct sim_rerun {
     bool broken; /* differs already: further ticks say nothing new */
 };
 
-struct sim_synctest {
-    struct arb_arena arena;
-    struct match_past *past;
-    bool broken; /* the match is on another course */
-};
-
 struct sim_checks {
     struct sim *sim;
     uint64_t violations[SIM_INVARIANTS];
@@ -170,6 +166,8 @@ struct sim_checks {
     uint32_t entities, points;
     struct sim_published archive[SIM_ARCHIVE_FRAMES];
     uint64_t archive_count;
+    arb_tick settled;       /* S[settled] was, when it was looked at last */
+    uint64_t reruns;        /* the same */
     struct sim_seat *seats; /* [players], then [sim->options.spectators] */
     uint64_t spectator_joins;
     struct sim_session *sessions;  /* [sim->sessions] */
@@ -178,8 +176,8 @@ struct sim_checks {
     struct arb_rng rng;            /* which ticks are looked at closely */
     bool close_look;               /* this tick */
     struct sim_rerun *rerun;
-    struct sim_journal *journal;   /* NULL: this run writes none */
-    struct sim_synctest *synctest; /* NULL: not asked for */
+    struct sim_journal *journal; /* NULL: this run writes none */
+    bool synctest_broken;        /* the match is on another course */
     struct sim_rewind *rewind;
     /* visible sets */
     float reach_of_kind[ARB_KINDS_MAX];
@@ -256,9 +254,6 @@ void sim_journal_resume(struct sim_checks *checks);
 void sim_journal_destroy(struct sim_journal *journal);
 void sim_rerun_look(struct sim_checks *checks);
 
-/* NULL without synctest_ticks. */
-struct sim_synctest *sim_synctest_create(struct sim_checks *checks);
-void sim_synctest_destroy(struct sim_synctest *synctest);
 void sim_synctest_look(struct sim_checks *checks);
 
 /* `player` NULL: the server's turn begins. */

@@ -406,6 +406,30 @@ static void note_cheat(struct sim_rewind_figures *figures, const struct rules_sh
     figures->cheat_hits += hit;
 }
 
+static bool is_as_sent(const struct sim_checks *checks, arb_tick tick)
+{
+    const struct sim_published *sent = sim_archive_at(checks, tick);
+    const struct arb_frame *now = rewind_frame(match_rewind(checks->sim->match), tick);
+    return sent == NULL || now == NULL ||
+           (sent->frame.entity_count == now->entity_count &&
+            memcmp(sent->frame.entities, now->entities,
+                   now->entity_count * sizeof now->entities[0]) == 0);
+}
+
+/* Of what the picture was drawn from, and of what came since. */
+static bool is_corrected(const struct sim_checks *checks, const struct rewind_ray *ray)
+{
+    if (match_rollback_counts(checks->sim->match).reruns == 0) return false;
+    for (uint32_t i = 0; ray->pairs != NULL && i < ray->pair_count; i++) {
+        const struct rewind_pair *pair = &ray->pairs[i];
+        if (!is_as_sent(checks, pair->from_tick) || !is_as_sent(checks, pair->to_tick)) return true;
+    }
+    for (arb_tick tick = ray->view.from_tick; tick < match_tick(checks->sim->match); tick++) {
+        if (!is_as_sent(checks, tick)) return true;
+    }
+    return false;
+}
+
 static void look_at_shot(struct sim_checks *checks, const struct rules_shot *shot)
 {
     struct sim_rewind_figures *figures = &checks->rewind->figures;
@@ -425,6 +449,9 @@ static void look_at_shot(struct sim_checks *checks, const struct rules_shot *sho
     if (seen != NULL && shot->verdict == MATCH_VIEW_HONOURED && checks->rewind->most_ms > 0.0)
         check_applied(checks, client, seen, &shot->rays[0]);
     if (kind == SIM_SHOT_honoured && seen == NULL) kind = SIM_SHOT_unwitnessed;
+    if (kind == SIM_SHOT_honoured && is_corrected(checks, &shot->rays[0])) {
+        kind = SIM_SHOT_corrected;
+    }
     figures->shots[kind]++;
     for (uint8_t i = 0; i < shot->pellet_count; i++) {
         figures->unseen += shot->pellets[i].unseen;
@@ -451,7 +478,7 @@ void sim_rewind_flown(struct sim_checks *checks, const struct rules_shot *shots,
         if (witness == NULL || cheats || kind_of(checks, shot) != SIM_SHOT_honoured) continue;
         const struct sim_picture *seen = sim_picture_of(&checks->rewind->eyes[client],
                                                         &checks->rewind->slots[shot->slot].claimed);
-        if (seen != NULL) {
+        if (seen != NULL && !is_corrected(checks, &shot->rays[0])) {
             sim_rewind_flight(checks, client, seen, &shot->rays[0], &flights->list[i]);
         }
     }

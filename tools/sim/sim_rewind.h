@@ -22,6 +22,7 @@ enum {
     X(late, "of a press that came after its tick")                                                 \
     X(starved, "a held trigger goes on while no input is there")                                   \
     X(blank, "the client had drawn nothing yet")                                                   \
+    X(corrected, "what its picture shows was run again since, with inputs that came late")         \
     X(unwitnessed, "the client is gone, or never drew what it claims")                             \
     X(cheated, "its client lies")                                                                  \
     X(off, "nothing is compensated")

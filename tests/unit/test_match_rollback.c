@@ -1,0 +1,377 @@
+/* Late inputs that act in their own tick: the worked cases of spec/determinism.md. `late` names the
+ * match that got them late, `early` one that knew all from the start: whatever is settled must be
+ * the same to the bit. */
+#include "server/match/match_rollback.h"
+#include "server/match/match_past.h"
+#include "server/match/rollback_internal.h"
+#include "tests/unit/match_rig.h"
+
+enum { WINDOW = 6, TICKS = 400 };
+
+static uint64_t reached[TICKS]; /* checksum of S[i] in the course that is being played */
+static uint64_t expected[TICKS];
+
+static void open_window(int32_t window)
+{
+    config.rollback_window_ticks = window;
+    open_match();
+}
+
+TestSuite(match_rollback, .init = defaults, .fini = close_match);
+
+/* What the player does in that tick: another direction each time, now and then a press. */
+static void fill(struct arb_input *input, arb_tick tick)
+{
+    input->move_x = (int8_t)(tick * 37);
+    input->move_y = (int8_t)(tick * 11);
+    input->aim = (uint16_t)(tick * 977);
+    input->buttons = tick % 5 == 0 ? ARB_BUTTON_USE : 0;
+    input->edges = input->buttons;
+}
+
+/* Sequence n is of the n-th tick since `first_target`. */
+static arb_tick first_target;
+
+static struct arb_input *say_input(struct arb_input_packet *into, arb_tick target)
+{
+    struct arb_input *input = add_input(into, (arb_sequence)(target - first_target + 1), target);
+    fill(input, target);
+    return input;
+}
+
+static void note(void)
+{
+    arb_tick settled = match_settled(match);
+    arb_tick oldest = match_past_oldest(match->past);
+    for (arb_tick tick = oldest; tick <= settled; tick++) {
+        uint64_t sum = match_past_checksum(match->past, tick);
+        cr_assert(reached[tick] == 0 || reached[tick] == sum, "S[%llu] was settled",
+                  (unsigned long long)tick);
+        reached[tick] = sum;
+    }
+}
+
+static void step(void)
+{
+    tick();
+    note();
+}
+
+static void begin(void)
+{
+    memset(reached, 0, sizeof reached);
+    join_live();
+    note();
+    first_target = match_tick(match);
+}
+
+/* The course that knows all from the start, up to S[first_target + ticks]. */
+static void play_early(uint32_t ticks)
+{
+    open_window(WINDOW);
+    begin();
+    for (uint32_t i = 0; i < ticks; i++) {
+        say_input(packet(0, player(0)->control), match_tick(match));
+        step();
+    }
+    memcpy(expected, reached, sizeof expected);
+    close_match();
+    defaults();
+}
+
+static void expect_early(void)
+{
+    arb_tick settled = match_settled(match);
+    cr_assert_gt(settled, first_target);
+    for (arb_tick tick = first_target; tick <= settled; tick++) {
+        cr_assert_neq(expected[tick], 0);
+        cr_assert_eq(reached[tick], expected[tick], "S[%llu]", (unsigned long long)tick);
+    }
+}
+
+/* A packet of the inputs for those ticks. */
+static void send(arb_tick first, arb_tick last)
+{
+    struct arb_input_packet *into = packet(0, player(0)->control);
+    for (arb_tick target = first; target <= last; target++) {
+        say_input(into, target);
+    }
+}
+
+Test(match_rollback, a_late_input_leads_to_the_course_that_knew_it_from_the_start)
+{
+    play_early(40);
+    open_window(WINDOW);
+    begin();
+    for (uint32_t i = 0; i < 40; i++) {
+        arb_tick now = match_tick(match);
+        if (i == 16) send(now - 4, now); /* with what was lost */
+        if (i < 12 || i > 16) send(now, now);
+        step();
+        if (i == 14) cr_assert_eq(match_settled(match), first_target + 12, "S[12] is sure");
+    }
+    struct match_rollback_counts counts = match_rollback_counts(match);
+    cr_assert_eq(counts.merged, 4);
+    cr_assert_eq(counts.reruns, 1, "one for all that came late in one tick");
+    cr_assert_eq(counts.rerun_ticks, 4);
+    cr_assert_eq(counts.lengths[4], 1);
+    cr_assert_eq(match_rollback_length(&counts, 99), 4);
+    cr_assert_eq(match_settled(match), match_tick(match), "all that was sent is there");
+    cr_assert_eq(counts.refused, 0);
+    cr_assert_eq(player(0)->starved_ticks, 0);
+    expect_early();
+}
+
+Test(match_rollback, order_of_arrival_and_repetition_change_nothing)
+{
+    play_early(60);
+    open_window(WINDOW);
+    begin();
+    struct arb_counts before = counts(0);
+    for (uint32_t i = 0; i < 60; i++) {
+        arb_tick now = match_tick(match);
+        arb_tick pair = i / 2 * 2; /* swapped two by two, one ahead and one too late */
+        arb_tick first = first_target + pair;
+        if (i % 2 == 0) send(first + 1, first + 1);
+        if (i % 2 == 1) send(first, first);
+        if (i % 7 == 3) send(first, first + 1); /* both, once more or early */
+        (void)now;
+        step();
+    }
+    step();
+    expect_early();
+    cr_assert_eq(counts(0).edges[1] - before.edges[1], 12, "each fifth tick's press, once");
+    cr_assert_gt(counts(0).inputs_duplicate, before.inputs_duplicate);
+}
+
+Test(match_rollback, late_by_the_window_acts_and_by_one_more_is_refused)
+{
+    for (arb_tick late = WINDOW; late <= WINDOW + 1; late++) {
+        bool acts = late == WINDOW;
+        play_early(40);
+        open_window(WINDOW);
+        begin();
+        for (uint32_t i = 0; i < 40; i++) {
+            arb_tick now = match_tick(match);
+            if (i == 20 + late) send(now - late, now - late);
+            if (i != 20) {
+                /* Those behind it wait for nobody. */
+                send(now, now);
+            }
+            step();
+        }
+        struct match_rollback_counts got = match_rollback_counts(match);
+        cr_assert_eq(got.merged, acts);
+        cr_assert_eq(got.reruns, acts);
+        cr_assert_eq(player(0)->starved_ticks, !acts, "which the client is told");
+        if (acts) expect_early();
+        if (!acts) {
+            cr_assert_neq(reached[first_target + 39], expected[first_target + 39]);
+            cr_assert_geq(counts(0).inputs_duplicate, 1, "it was passed over");
+        }
+        close_match();
+        defaults();
+    }
+}
+
+Test(match_rollback, inputs_that_are_all_late_are_refused_beyond_the_window_and_their_presses_kept)
+{
+    open_window(WINDOW);
+    begin();
+    for (uint32_t i = 0; i < 30; i++) {
+        arb_tick now = match_tick(match);
+        if (i > WINDOW) send(now - WINDOW - 1, now - WINDOW - 1);
+        step();
+    }
+    cr_assert_eq(match_rollback_counts(match).merged, 0);
+    cr_assert_gt(match_rollback_counts(match).refused, 20);
+    cr_assert_eq(counts(0).inputs_late, match_rollback_counts(match).refused);
+    cr_assert_neq(player(0)->carried_edges, 0);
+    cr_assert_eq(match_settled(match), match_tick(match) - WINDOW);
+}
+
+Test(match_rollback, settled_never_goes_back_and_is_never_older_than_the_window)
+{
+    open_window(WINDOW);
+    begin();
+    arb_tick before = 0;
+    for (uint32_t i = 0; i < 200; i++) {
+        arb_tick now = match_tick(match);
+        if (i % 13 < 7) send(now - (i % 13 == 0 ? WINDOW : 0), now);
+        step();
+        cr_assert_geq(match_settled(match), before);
+        cr_assert_geq(match_settled(match) + WINDOW, match_tick(match));
+        cr_assert_leq(match_settled(match), match_tick(match));
+        before = match_settled(match);
+    }
+}
+
+Test(match_rollback, without_a_window_all_is_settled_and_nothing_is_kept)
+{
+    open_window(0);
+    join_live();
+    cr_assert_null(match->past);
+    cr_assert_eq(match_settled(match), match_tick(match));
+    cr_assert_eq(match_rollback_counts(match).ticks, 0);
+}
+
+/* ---- what leaves the match ---- */
+
+/* Player 1 dies in the first tick in which player 0 lets go of the button. */
+static void die_when_let_go(struct rules_context *context)
+{
+    struct world *world = context->world;
+    bool holds = (match->applied[0].buttons & ARB_BUTTON_DASH) != 0;
+    if (world->players[0].values[1] == 0 && world->players[0].last.sequence > 3 && !holds) {
+        world->players[0].values[1] = 1;
+        rules_kill(context, 1, 0, ARB_CAUSE_SHOT);
+    }
+}
+
+static uint32_t told(uint8_t kind)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sent_count; i++) {
+        count += sent[i].type == ARB_MESSAGE_EVENT && sent[i].event.kind == kind;
+    }
+    return count;
+}
+
+/* Held from input 1 on; in the lost one of tick `lost`, and from `until` on, not. */
+static void hold(arb_tick target, arb_tick until)
+{
+    struct arb_input_packet *into = packet(0, player(0)->control);
+    struct arb_input *input = say_input(into, target);
+    input->buttons = target < until ? ARB_BUTTON_DASH : 0;
+    input->edges = 0;
+}
+
+Test(match_rollback, a_death_of_a_discarded_run_is_never_told)
+{
+    config.input_hold_ticks = 1; /* what is held is let go of soon */
+    probe_hook = die_when_let_go;
+    open_window(WINDOW);
+    say(PORT_JOIN, 0);
+    say(PORT_JOIN, 1);
+    tick();
+    first_target = match_tick(match);
+    bool died = false;
+    for (uint32_t i = 0; i < 30; i++) {
+        arb_tick now = match_tick(match);
+        packet(1, player(1)->control);
+        if (i == 14) {
+            for (arb_tick late = 4; late > 0; late--) {
+                hold(now - late, TICKS);
+            }
+        }
+        if (i < 10 || i >= 14) hold(now, TICKS);
+        tick();
+        died = died || player(1)->deaths > 0;
+        cr_assert_eq(told(ARB_EVENT_DEATH), 0);
+    }
+    cr_assert(died, "as it had seemed");
+    cr_assert_eq(player(1)->deaths, 0);
+}
+
+Test(match_rollback, a_death_is_told_once_and_when_it_is_settled)
+{
+    probe_hook = die_when_let_go;
+    open_window(WINDOW);
+    say(PORT_JOIN, 0);
+    say(PORT_JOIN, 1);
+    tick();
+    first_target = match_tick(match);
+    uint32_t deaths = 0;
+    for (uint32_t i = 0; i < 40; i++) {
+        arb_tick now = match_tick(match);
+        if (i < 20) hold(now, first_target + 10); /* the other one is never heard of */
+        tick();
+        deaths += told(ARB_EVENT_DEATH);
+        bool due = match_settled(match) > first_target + 10;
+        cr_assert_eq(deaths, due ? 2 : 0, "to both, in tick %u", i);
+        cr_assert(player(1)->deaths == (i >= 10), "and happens at once");
+    }
+}
+
+Test(match_rollback, the_result_waits_until_nothing_changes_it)
+{
+    config.duration_s = 1;
+    config.result_s = 1;
+    open_window(WINDOW);
+    join_live();
+    arb_tick decided = 0;
+    while (!match_ended(match)) {
+        tick();
+        if (match->decided && decided == 0) decided = match->decided_tick;
+        bool due = decided != 0 && match_settled(match) > decided;
+        cr_assert_eq(match_decided(match), due);
+        cr_assert_eq(told(ARB_EVENT_RESULT), due && match_settled(match) == decided + 1);
+    }
+    cr_assert_eq(match_tick(match) - 1, match->ended_tick + WINDOW);
+}
+
+Test(match_rollback, who_joins_is_welcomed_when_its_first_tick_is_settled)
+{
+    open_window(WINDOW);
+    join_live();
+    for (uint32_t i = 0; i < 10; i++)
+        tick();
+    say(PORT_JOIN, 1);
+    for (uint32_t i = 0; i <= WINDOW; i++) {
+        tick();
+        bool welcomed = false, shown = false;
+        for (uint32_t k = 0; k < sent_count; k++) {
+            welcomed |= sent[k].session == 1 && sent[k].type == ARB_MESSAGE_WELCOME;
+            shown |= sent[k].session == 1 && sent[k].type == ARB_MESSAGE_SNAPSHOT;
+        }
+        cr_assert_eq(welcomed, i == WINDOW);
+        cr_assert(welcomed || !shown);
+    }
+}
+
+Test(match_rollback, inputs_of_before_the_session_act_on_nobody)
+{
+    open_window(WINDOW);
+    join_live();
+    for (uint32_t i = 0; i < 10; i++)
+        tick();
+    say(PORT_JOIN, 1);
+    tick();
+    arb_tick now = match_tick(match);
+    first_target = now - 4;
+    struct arb_input_packet *into = packet(1, player(1)->control);
+    for (arb_tick target = now - 4; target < now; target++)
+        say_input(into, target);
+    tick();
+    cr_assert_eq(match_rollback_counts(match).merged, 1, "that of its first tick");
+    cr_assert_eq(match_rollback_counts(match).refused, 3);
+}
+
+/* ---- frames ---- */
+
+Test(match_rollback, a_frame_stays_as_it_was_sent_and_the_past_is_corrected)
+{
+    open_window(WINDOW);
+    begin();
+    for (uint32_t i = 0; i < 20; i++) {
+        arb_tick now = match_tick(match);
+        if (i == 14) send(now - 4, now);
+        if (i < 10 || i > 14) send(now, now);
+        step();
+    }
+    uint32_t differ = 0, same = 0;
+    for (arb_tick tick = first_target; tick < match_tick(match); tick++) {
+        const struct arb_frame *as_sent = rollback_sent(match->rollback, tick);
+        if (as_sent == NULL) continue;
+        const struct arb_frame *corrected = rewind_frame(match_rewind(match), tick);
+        bool equal = memcmp(as_sent->entities, corrected->entities,
+                            corrected->entity_count * sizeof corrected->entities[0]) == 0;
+        bool speculative = tick >= first_target + 10 && tick < first_target + 14;
+        cr_assert(equal || speculative);
+        differ += !equal;
+        same += equal;
+    }
+    cr_assert_geq(differ, 1);
+    cr_assert_gt(same, 4);
+    cr_assert_eq(match_rollback_counts(match).astray, 0);
+}
