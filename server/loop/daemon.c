@@ -404,6 +404,7 @@ static void play(struct daemon *daemon, char *error, enum arb_result *result)
     log_ready(daemon);
     loop_run(daemon->loop, &report);
     loop_log_report(&report, daemon->net);
+    loop_log_rollback(daemon->match);
     loop_log_traffic(daemon->match, rules_of(daemon->config)->schema, daemon->net);
     log_drops(daemon->match);
     loop_destroy(daemon->loop);

@@ -1,5 +1,6 @@
 #include "server/loop/loop_log.h"
 
+#include "server/match/match_rollback.h"
 #include "server/ops/log.h"
 
 #include "shared/base/arb_assert.h"
@@ -103,6 +104,20 @@ void loop_log_report(const struct loop_report *report, struct net *net)
     const struct ops_field fields[] = {ARB_NET_COUNTER_MAP(X)};
 #undef X
     ops_log_fields(OPS_INFO, "datagrams", fields, sizeof fields / sizeof fields[0]);
+}
+
+void loop_log_rollback(const struct match *match)
+{
+    struct match_rollback_counts counts = match_rollback_counts(match);
+    if (counts.ticks == 0) return;
+    double ticks = (double)counts.ticks;
+    ops_log(OPS_INFO, "rollback", OPS_UINT("merged", counts.merged),
+            OPS_UINT("refused", counts.refused), OPS_UINT("reruns", counts.reruns),
+            OPS_NUMBER("reruns_per_tick", (double)counts.reruns / ticks),
+            OPS_NUMBER("ticks_per_tick", (double)counts.rerun_ticks / ticks),
+            OPS_UINT("length_p95", match_rollback_length(&counts, 95)),
+            OPS_UINT("length_p99", match_rollback_length(&counts, 99)),
+            OPS_UINT("astray", counts.astray));
 }
 
 void loop_log_lagcomp(const struct match_result *result)

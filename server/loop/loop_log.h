@@ -17,4 +17,7 @@ void loop_log_report(const struct loop_report *report, struct net *net);
  * when compensation does nothing though it is on. */
 void loop_log_lagcomp(const struct match_result *result);
 
+/* At the end, with a rollback window: late inputs that acted, and what running again took. */
+void loop_log_rollback(const struct match *match);
+
 #endif

@@ -80,7 +80,7 @@ struct sim_seat {
     uint8_t control;        /* under which presses are carried over */
     uint16_t carried;
     arb_tick carried_tick; /* the step from which on they wait */
-    uint32_t late; /* inputs that came late in this tick and the match has not spoken of */
+    uint32_t late;         /* inputs that came late in this tick and the match has not spoken of */
     uint32_t edges[ARB_BUTTON_COUNT]; /* counted as the server should */
     /* the own step's undisturbed life */
     arb_tick disturbed_tick; /* newest published tick in which something else touched it */
