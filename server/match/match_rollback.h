@@ -25,10 +25,9 @@ uint32_t match_save_settled(struct match *match, arb_tick tick, enum match_save_
                             uint8_t *out, uint32_t capacity);
 
 struct match_rollback_counts {
-    uint64_t ticks;     /* live ones */
-    uint64_t merged;    /* late inputs that act in their own tick */
-    uint64_t unchanged; /* of them, those that were what had been assumed: nothing was run again */
-    uint64_t refused;   /* late inputs of before the window */
+    uint64_t ticks;   /* live ones */
+    uint64_t merged;  /* late inputs that act in their own tick */
+    uint64_t refused; /* late inputs of before the window */
     uint64_t reruns;
     uint64_t rerun_ticks;
     uint64_t lengths[MATCH_WINDOW_MAX + 1]; /* reruns by how many ticks they ran */

@@ -47,6 +47,8 @@ BOTH = (
     {"interest.line_of_sight": True, "interest.sight_margin_m": 0.5, "interest.enter_m": 60, "interest.retain_m": 80},
     {"spectator.max": 3, "spectator.delay_s": 2, "arguments": ["--spectators", "3"]},
     {"lagcomp.max_rewind_ms": 0, "lagcomp.projectile_catchup_ms": 0},
+    {"rollback.window_ticks": 6},
+    {"rollback.window_ticks": 30, "match.rounds": 3, "match.duration_s": 6, "match.rejoin_grace_s": 1},
 )
 
 ARENA = (

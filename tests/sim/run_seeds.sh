@@ -19,13 +19,15 @@ watched=('' '--spectators 4' '' '--spectators 3 --set spectator.delay_s=2')
 back=('' '' '--synctest 4' '' '' '' '--synctest 20' '')
 # A quarter of them are killed now and then, and resume.
 killed=('' '' ',crash' '' '' '' '' ',crash')
+# Three in eight apply late inputs in their own tick.
+windows=('' '' '' '--set rollback.window_ticks=6' '' '--set rollback.window_ticks=30' '' '--set rollback.window_ticks=2')
 runs() {
     sed -E -e '/^(#|$)/d' -e 's/ *#.*//' tests/sim/failed_seeds.txt
     local i mode
     for ((i = 0; i < count; i++)); do
         for mode in arena serpent; do
             echo "--config config/$mode.json --clients 16 --profile ${profiles[i % 10]} --seed $((seed + i))" \
-                "--ticks $ticks --faults all${killed[i % 8]} ${watched[i % 4]} ${back[i % 8]}"
+                "--ticks $ticks --faults all${killed[i % 8]} ${watched[i % 4]} ${back[i % 8]} ${windows[i % 8]}"
         done
     done
 }

@@ -122,6 +122,31 @@ Test(match_rollback, a_late_input_leads_to_the_course_that_knew_it_from_the_star
     expect_early();
 }
 
+Test(match_rollback, a_late_input_that_was_assumed_moves_nobody_and_is_still_the_real_one)
+{
+    open_window(WINDOW);
+    begin();
+    uint8_t control = player(0)->control;
+    float before = 0;
+    for (uint32_t i = 0; i < 20; i++) {
+        arb_tick now = match_tick(match);
+        bool late = i == 14;
+        struct arb_input_packet *into = i < 10 || i >= 14 ? packet(0, control) : NULL;
+        for (arb_tick target = late ? now - 4 : now; into != NULL && target <= now; target++) {
+            struct arb_input *input =
+                add_input(into, (arb_sequence)(target - first_target + 1), target);
+            input->move_x = 127; /* all the time */
+        }
+        if (late) before = player(0)->own.x;
+        tick();
+        if (!late) continue;
+        cr_assert_float_eq(player(0)->own.x - before, 0.1F, 1e-4F, "one step");
+        cr_assert_eq(player(0)->starved_ticks, 0);
+        cr_assert_eq(player(0)->last_sequence, 15);
+    }
+    cr_assert_eq(match_rollback_counts(match).reruns, 1);
+}
+
 Test(match_rollback, order_of_arrival_and_repetition_change_nothing)
 {
     play_early(60);

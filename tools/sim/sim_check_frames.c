@@ -102,24 +102,41 @@ static bool equal(const struct arb_frame *a, const struct arb_published *x,
                                          x->body_count * sizeof(struct arb_point)) == 0);
 }
 
+/* As it was published; what is shown with a delay, as it was settled. */
+static const struct arb_frame *frame_shown(const struct sim_checks *checks,
+                                           const struct sim_player *player, arb_tick tick)
+{
+    const struct match_config *config = &checks->sim->config.match;
+    const struct sim_published *published = sim_archive_at(checks, tick);
+    bool delayed = player->is_spectator && config->spectator_delay_s > 0;
+    if (published == NULL || !delayed || config->rollback_window_ticks == 0) {
+        return published != NULL ? &published->frame : NULL;
+    }
+    return rewind_frame(match_rewind(checks->sim->match), tick);
+}
+
 /* Whatever it has of a tick, the server published just so of that tick: of the snapshot's own, or
  * of an earlier one if it was left out since. `tick` is the server's name for the snapshot's. */
-static void check_entity_state(struct sim_checks *checks, uint32_t client, arb_tick tick,
-                               const struct arb_history_slot *slot)
+static void check_entity_state(struct sim_checks *checks, const struct sim_player *player,
+                               arb_tick tick, const struct arb_history_slot *slot)
 {
-    const struct sim_published *whole = sim_archive_at(checks, tick);
+    const struct arb_frame *whole = frame_shown(checks, player, tick);
+    uint32_t client = player->index;
     for (uint32_t i = 0; i < slot->frame.entity_count; i++) {
         const struct arb_published *entity = &slot->frame.entities[i];
         arb_tick of = tick - slot->entries[i].age;
-        const struct sim_published *published = of == tick ? whole : sim_archive_at(checks, of);
-        if (published == NULL && of < sim_archive_oldest(checks)) continue;
+        const struct arb_frame *shown = of == tick ? whole : frame_shown(checks, player, of);
+        if (shown == NULL &&
+            (of < sim_archive_oldest(checks) || sim_archive_at(checks, of) != NULL)) {
+            continue; /* nobody has it any more */
+        }
         const struct arb_published *sent =
-            published == NULL ? NULL : arb_frame_find(&published->frame, entity->key);
+            shown == NULL ? NULL : arb_frame_find(shown, entity->key);
         if (sent == NULL) {
             sim_violated(checks, SIM_INVARIANT_entity_life,
                          "client %u has (%u, %u) of tick %llu, when it did not exist", client,
                          entity->key.id, entity->key.generation, (unsigned long long)of);
-        } else if (!equal(&slot->frame, entity, &published->frame, sent)) {
+        } else if (!equal(&slot->frame, entity, shown, sent)) {
             sim_violated(checks, SIM_INVARIANT_entity_state,
                          "client %u has (%u, %u) of tick %llu otherwise than it was published",
                          client, entity->key.id, entity->key.generation, (unsigned long long)of);
@@ -231,7 +248,7 @@ static void look_at_frame(struct sim_checks *checks, struct sim_player *player,
     witness->newest_tick = tick;
     witness->heard_us = checks->sim->now_us;
     if (published != NULL) {
-        check_entity_state(checks, player->index, tick, slot);
+        check_entity_state(checks, player, tick, slot);
         if (newest) check_own_state(checks, player, published);
     } else if (tick < sim_archive_oldest(checks)) {
         checks->sim->totals.frames_unchecked++;
