@@ -262,7 +262,9 @@ void sim_journal_resume(struct sim_checks *checks)
     if (!begun || step.status != MATCH_REPLAY_STOPPED) {
         sim_violated(checks, SIM_INVARIANT_journal, "cannot be resumed: %s",
                      begun ? step.text : text);
-    } else if (match_tick(match) + journal->lost_most < journal->killed_tick) {
+    } else if (match_tick(match) + journal->lost_most +
+                   (arb_tick)checks->sim->config.match.rollback_window_ticks <
+               journal->killed_tick) {
         sim_violated(checks, SIM_INVARIANT_journal, "resumed at tick %llu, killed at %llu",
                      (unsigned long long)match_tick(match),
                      (unsigned long long)journal->killed_tick);
