@@ -42,7 +42,7 @@ struct daemon {
     struct arb_carrier *carrier; /* until the transport owns it */
     struct net *net;
     struct match *match;
-    bool diverged;           /* by the synctest: whatever follows is worth nothing */
+    bool diverged; /* by the synctest: whatever follows is worth nothing */
     struct loop *loop;
     struct ops_trace *trace;      /* NULL: shots are not written down */
     struct loop_journal *journal; /* NULL: the match is not */

@@ -23,8 +23,8 @@ struct match_journal {
     uint32_t newest_keyframe; /* bytes of the newest that was saved; 0: none yet */
     struct match_result *result;
     uint8_t *end;
-    arb_tick next; /* S[next] is what the records lead to */
-    bool is_gap;   /* ticks from `next` on are missing */
+    arb_tick next;      /* S[next] is what the records lead to */
+    bool is_gap;        /* ticks from `next` on are missing */
     arb_tick gap_ticks; /* of them, those that are counted already */
     char sent[MATCH_JOURNAL_SENT_MAX][MATCH_JOURNAL_KEY_BYTES_MAX + 1]; /* not written yet */
     uint32_t sent_count;
@@ -94,10 +94,8 @@ static bool save(struct match_journal *journal, struct match *match, arb_tick ti
     uint32_t size = match_save_settled(match, tick, MATCH_SAVE_WHOLE, journal->keyframe,
                                        journal->keyframe_bytes);
     journal->newest_keyframe = size;
-    *out = (struct journal_record){.kind = JOURNAL_KEYFRAME,
-                                   .tick = tick,
-                                   .bytes = journal->keyframe,
-                                   .size = size};
+    *out = (struct journal_record){
+        .kind = JOURNAL_KEYFRAME, .tick = tick, .bytes = journal->keyframe, .size = size};
     bool too_large = is_too_large(journal, size + TAIL_BYTES);
     journal->counts.too_large += too_large;
     return !too_large;
