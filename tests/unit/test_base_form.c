@@ -85,6 +85,39 @@ Test(base_form, a_value_beyond_its_bounds_is_named)
 #undef WRONG
 }
 
+Test(base_form, one_value_beyond_its_bounds_anywhere_in_a_part_is_found)
+{
+    struct point {
+        float x, y;
+    } points[9];
+    static const struct arb_field even_rows[] = {ARB_FORM(point, x, F32, -8, 8),
+                                                 ARB_FORM(point, y, F32, -8, 8)};
+    static const struct arb_fields even = ARB_FIELDS("point", even_rows);
+    for (uint32_t count = 0; count <= 9; count++) {
+        struct arb_form_part all = {"points", &even, count, points};
+        for (uint32_t i = 0; i < count * 2; i++) {
+            const float wrong[] = {8.001F, -8.001F, NAN, INFINITY, -INFINITY};
+            float *value = i % 2 == 0 ? &points[i / 2].x : &points[i / 2].y;
+            for (uint32_t k = 0; k < count; k++) {
+                points[k] = (struct point){8, -8};
+            }
+            cr_assert(arb_form_check_all(&all));
+            for (uint32_t k = 0; k < 5; k++) {
+                *value = wrong[k];
+                cr_assert_not(arb_form_check_all(&all), "%u of %u", i, count);
+            }
+        }
+    }
+    struct thing copy[2] = {things[0], things[1]};
+    struct arb_form_part pair = {"things", &fields, 2, copy};
+    cr_assert(arb_form_check_all(&pair));
+    copy[1].flag = 2;
+    cr_assert_not(arb_form_check_all(&pair));
+    copy[1].flag = 1;
+    copy[1].place[1] = -9;
+    cr_assert_not(arb_form_check_all(&pair));
+}
+
 Test(base_form, the_first_field_that_differs_is_told_with_both_values)
 {
     uint8_t a[3 * sizeof(struct thing)], b[3 * sizeof(struct thing)];

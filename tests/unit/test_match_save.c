@@ -5,6 +5,7 @@
 #include "tests/scenes/scenes.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -348,6 +349,85 @@ Test(match_save, a_made_up_block_is_refused_or_can_be_played)
 {
     make_up(&brawl, 77);
     make_up(scene_find("serpent16"), 78);
+}
+
+enum beyond { ABOVE, BELOW, NO_NUMBER, BEYONDS };
+
+/* The bits of the nearest value out of the row's bounds. */
+static uint64_t value_beyond(const struct arb_field *field, enum beyond beyond)
+{
+    bool bounded = field->low < field->high;
+    float real = beyond == ABOVE ? INFINITY : beyond == BELOW ? -INFINITY : NAN;
+    uint32_t bits;
+    if (field->type != ARB_FIELD_F32) {
+        return (uint64_t)(int64_t)(beyond == ABOVE ? floor(field->high) + 1 : field->low - 1);
+    }
+    if (bounded && beyond == ABOVE) {
+        for (real = (float)field->high; (double)real <= field->high;) {
+            real = nextafterf(real, INFINITY);
+        }
+    } else if (bounded && beyond == BELOW) {
+        for (real = (float)field->low; (double)real >= field->low;) {
+            real = nextafterf(real, -INFINITY);
+        }
+    }
+    memcpy(&bits, &real, sizeof bits);
+    return bits;
+}
+
+static uint32_t width_of(const struct arb_field *field)
+{
+    static const uint8_t widths[] = {[ARB_FIELD_U16] = 2, [ARB_FIELD_I16] = 2, [ARB_FIELD_U32] = 4,
+                                     [ARB_FIELD_I32] = 4, [ARB_FIELD_F32] = 4, [ARB_FIELD_U64] = 8};
+    return field->type < sizeof widths && widths[field->type] > 0 ? widths[field->type] : 1;
+}
+
+static uint32_t hold_to_bounds(const struct arb_field *field, uint32_t at)
+{
+    bool real = field->type == ARB_FIELD_F32;
+    bool has_less = real || field->type == ARB_FIELD_I32; /* nothing unsigned is below 0 */
+    uint8_t whole[8];
+    uint32_t tried = 0;
+    if (field->low >= field->high && !real) return 0;
+    memcpy(whole, good.bytes + at, sizeof whole);
+    for (enum beyond beyond = ABOVE; beyond < BEYONDS; beyond++) {
+        if ((beyond == BELOW && !has_less) || (beyond == NO_NUMBER && !real)) continue;
+        uint64_t value = value_beyond(field, beyond);
+        for (uint32_t i = 0; i < width_of(field); i++) {
+            good.bytes[at + i] = (uint8_t)(value >> (8 * i));
+        }
+        seal(good);
+        refused(good, field->name, 1);
+        memcpy(good.bytes + at, whole, sizeof whole);
+        tried++;
+    }
+    return tried;
+}
+
+/* Of the first struct of each table, which is one that is used. */
+static void hold_all_to_bounds(const struct scene *scene)
+{
+    struct arb_form_part parts[MATCH_PARTS];
+    uint32_t at = 64, tried = 0;
+    open_hostile_of(scene);
+    uint32_t count = match_state_parts(run.match, false, parts);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct arb_fields *fields = parts[i].fields;
+        for (uint32_t row = 0; row < fields->count && parts[i].count > 0; row++) {
+            tried += hold_to_bounds(&fields->rows[row], at + fields->rows[row].offset);
+        }
+        at += parts[i].count * arb_form_bytes(fields);
+    }
+    cr_assert_gt(tried, 60);
+    seal(good);
+    cr_assert_eq(restore(run.match, good), ARB_OK, "nothing else was wrong with it");
+    close_hostile();
+}
+
+Test(match_save, each_value_is_held_to_its_bounds)
+{
+    hold_all_to_bounds(&brawl);
+    hold_all_to_bounds(scene_find("serpent16"));
 }
 
 static void refused_for(struct block block, const char *text)
