@@ -334,6 +334,28 @@ Test(rewind_save, a_field_that_a_kind_has_not_stays_zero)
     cr_assert_not(reads(rewind_put_frames(unshot, bytes)));
 }
 
+static bool takes_keys(struct arb_key a, struct arb_key b)
+{
+    struct arb_frame *frame = rewind_begin_frame(unshot, ++now);
+    frame->entity_count = 2;
+    frame->entities[0] = (struct arb_published){.key = a, .kind = THING};
+    frame->entities[1] = (struct arb_published){.key = b, .kind = THING};
+    rewind_commit(unshot);
+    uint32_t size = rewind_put_frames(unshot, bytes);
+    rewind_forget(unshot);
+    return reads(size);
+}
+
+Test(rewind_save, ids_of_a_frame_ascend)
+{
+    cr_assert(takes_keys((struct arb_key){4, 1}, (struct arb_key){5, 1}));
+    cr_assert(takes_keys((struct arb_key){0, 9}, (struct arb_key){CAPACITY - 1, UINT16_MAX}));
+    cr_assert_not(takes_keys((struct arb_key){4, 1}, (struct arb_key){4, 1}), "twice the same");
+    cr_assert_not(takes_keys((struct arb_key){4, 1}, (struct arb_key){4, 2}), "two of one id");
+    cr_assert_not(takes_keys((struct arb_key){5, 1}, (struct arb_key){4, 1}), "descending");
+    cr_assert_not(takes_keys((struct arb_key){4, 1}, (struct arb_key){5, 0}), "no key");
+}
+
 Test(rewind_save, a_cut_anywhere_and_a_byte_more_are_refused)
 {
     play(9);
