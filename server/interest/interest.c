@@ -252,12 +252,25 @@ static void expect(const struct interest *interest, uint32_t viewer_index)
     }
 }
 
-/* The ids found as places in the frame, ascending as they do. Which words have some is gathered
- * first: that is as random as a branch can be. */
+static inline uint32_t list_word(const struct interest *interest, size_t word, uint32_t count)
+{
+    for (uint64_t left = interest->found[word]; left != 0; left &= left - 1) {
+        uint32_t id = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(left);
+        interest->visible[count++] = interest->places[id];
+    }
+    return count;
+}
+
+/* The ids found as places in the frame, ascending as they do. Of many words most are empty: which
+ * have some is gathered first, since that is as random as a branch can be. */
 static uint32_t list_found(const struct interest *interest)
 {
+    enum { FEW_WORDS = 32 };
     uint32_t count = 0;
-    for (size_t first = 0; first < interest->words; first += 64) {
+    for (size_t word = 0; interest->words <= FEW_WORDS && word < interest->words; word++) {
+        count = list_word(interest, word, count);
+    }
+    for (size_t first = 0; interest->words > FEW_WORDS && first < interest->words; first += 64) {
         const uint64_t *found = &interest->found[first];
         size_t words = interest->words - first < 64 ? interest->words - first : 64;
         uint64_t filled = 0;
@@ -265,11 +278,7 @@ static uint32_t list_found(const struct interest *interest)
             filled |= (uint64_t)(found[word] != 0) << word;
         }
         for (; filled != 0; filled &= filled - 1) {
-            size_t word = (size_t)__builtin_ctzll(filled);
-            for (uint64_t left = found[word]; left != 0; left &= left - 1) {
-                uint32_t id = (uint32_t)(first + word) * 64 + (uint32_t)__builtin_ctzll(left);
-                interest->visible[count++] = interest->places[id];
-            }
+            count = list_word(interest, first + (size_t)__builtin_ctzll(filled), count);
         }
     }
     return count;

@@ -209,6 +209,30 @@ Test(interest, always_list_is_in_and_the_rest_sorted_with_it)
     scene_close();
 }
 
+Test(interest, ids_far_apart_are_listed_in_order)
+{
+    arb_arena_init(&scene.arena);
+    struct interest_config config = {.schema = &schema,
+                                     .cell_m = 10.0F,
+                                     .enter_m = 30.0F,
+                                     .retain_m = 36.0F,
+                                     .viewer_capacity = VIEWERS,
+                                     .entity_capacity = 10000,
+                                     .point_capacity = POINTS};
+    scene.interest = interest_create(&scene.arena, &config);
+    scene.frame = (struct arb_frame){.entities = scene.entities, .points = scene.points};
+    scene_clear();
+    static const uint16_t ids[] = {0, 63, 64, 2048, 4095, 4096, 4160, 9999};
+    for (uint32_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        put(ids[i], 1, 0, i == 3 ? 90.0F : (float)i, 0.0F);
+    }
+    static const uint32_t expected[] = {0, 1, 2, 4, 5, 6, 7};
+    const uint32_t *indices;
+    cr_assert_eq(look(0, 0.0F, 0.0F, &indices), 7);
+    cr_assert_arr_eq(indices, expected, sizeof expected);
+    scene_close();
+}
+
 /* ---- against a search of everything
  * ----------------------------------------------------------------------- */
 
