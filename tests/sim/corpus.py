@@ -167,7 +167,12 @@ def build(folder, name):
         done = run(step)
         if done.returncode != 0:
             sys.exit(f"corpus.py: {name}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return place / "bin/arbiter-replay"
+    program = place / "bin/arbiter-replay"
+    if V3 in name:
+        fused = re.findall(r"\bvfn?m(?:add|sub)\w+", run(["objdump", "-d", "--no-show-raw-insn", program]).stdout)
+        if fused:
+            sys.exit(f"corpus.py: {name}: {len(fused)} fused instructions although contraction is off: {set(fused)}")
+    return program
 
 
 def everywhere(folder, names):
