@@ -22,14 +22,15 @@ static struct arb_net_options with_defaults(const struct arb_net_options *option
     return full;
 }
 
-/* Enough for a stall of a quarter second, and for everybody joining at once, when each is told of
- * each: per peer a dozen large messages and some hundred events, with command and acknowledgement.
+/* Enough for a stall of a quarter second, for a link that lets go at once of seconds of snapshots,
+ * and for everybody joining at once, when each is told of each: per peer a dozen large messages and
+ * some hundred events, with command and acknowledgement.
  * Memory that is never touched is never backed, so what is not needed costs no room. What more is
  * needed once stays. */
 static void size_pool(struct arb_pool *pool, uint32_t peers)
 {
     const uint32_t counts[ARB_POOL_SIZES] = {256 * peers + 256, 256 * peers + 256, 32 * peers + 64,
-                                             16 * peers + 64, 16 * peers + 64};
+                                             16 * peers + 192, 16 * peers + 192};
     arb_pool_init(pool, counts);
 }
 
