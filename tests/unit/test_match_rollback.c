@@ -400,3 +400,67 @@ Test(match_rollback, a_frame_stays_as_it_was_sent_and_the_past_is_corrected)
     cr_assert_gt(same, 4);
     cr_assert_eq(match_rollback_counts(match).astray, 0);
 }
+
+/* In the first tick in which player 0 lets go of the button, something appears. */
+static void appear_when_let_go(struct rules_context *context)
+{
+    struct world *world = context->world;
+    bool holds = (match->applied[0].buttons & ARB_BUTTON_DASH) != 0;
+    if (world->players[0].values[1] == 0 && world->players[0].last.sequence > 3 && !holds) {
+        world->players[0].values[1] = 1;
+        struct world_entity *entity = world_find(world, world_spawn(world, ARB_ARENA_CHARACTER));
+        entity->owner = 1;
+        entity->flags |= WORLD_ENTITY_ALWAYS_RELEVANT;
+    }
+}
+
+/* Baseline of the newest snapshot of session 0, in snapshots before it; 0: none. -1: there is no
+ * snapshot. */
+static int newest_baseline(uint16_t *id)
+{
+    int baseline = -1;
+    for (uint32_t i = 0; i < sent_count; i++) {
+        if (sent[i].type != ARB_MESSAGE_SNAPSHOT || sent[i].session != 0) continue;
+        baseline = sent[i].chunk.header.baseline;
+        *id = sent[i].chunk.header.id;
+    }
+    return baseline;
+}
+
+static void check_baselines(void (*hook)(struct rules_context *context), bool astray)
+{
+    config.input_hold_ticks = 1;
+    config.snapshot_interval_ticks = 1;
+    probe_hook = hook;
+    open_window(WINDOW);
+    say(PORT_JOIN, 0);
+    tick();
+    first_target = match_tick(match);
+    uint16_t id = 0;
+    newest_baseline(&id);
+    for (uint32_t i = 0; i < 20; i++) {
+        arb_tick now = match_tick(match);
+        struct arb_input_packet *acks = packet(0, player(0)->control);
+        acks->has_ack = true;
+        acks->ack_snapshot = id;
+        for (arb_tick late = 4; i == 14 && late > 0; late--)
+            hold(now - late, TICKS);
+        if (i < 10 || i >= 14) hold(now, TICKS);
+        tick();
+        int baseline = newest_baseline(&id);
+        if (i < 9) continue; /* welcomed, and a first one acknowledged */
+        cr_assert_eq(baseline == 0, astray && i == 14, "tick %u: %d", i, baseline);
+    }
+    cr_assert_eq(match_rollback_counts(match).reruns, 1);
+    cr_assert_eq(match_rollback_counts(match).astray, astray);
+}
+
+Test(match_rollback, a_snapshot_that_named_what_has_never_been_is_no_baseline)
+{
+    check_baselines(appear_when_let_go, true);
+}
+
+Test(match_rollback, a_snapshot_that_was_only_wrong_still_is_one)
+{
+    check_baselines(NULL, false);
+}
