@@ -7,29 +7,11 @@ cd "$(dirname "$0")/../.."
 build=$1 native=$2 toolchain=$3
 shift 3
 [ -x "$native/arbiterd" ] || { echo "no arbiterd in $native"; exit 77; }
-work=$(mktemp -d)
-server=
-finish() {
-    if [ -n "$server" ]; then
-        kill "$server" 2>/dev/null || true
-        wait "$server" || true
-    fi
-    rm -rf "$work"
-}
-trap finish EXIT
+source tests/support/server.sh
 cmake --install "$build" --prefix "$work/prefix" --component client >"$work/log" || { cat "$work/log"; exit 1; }
 
-: >"$work/server.log" # so that it can be read before the server is there
-"$native/arbiterd" --config config/arena.json --set net.port=0 --set match.min_players=1 --set match.countdown_s=0 \
-    --set match.duration_s=120 --set match.result_path="$work/result.json" 2>"$work/server.log" &
-server=$!
-port=
-for _ in $(seq 100); do
-    port=$(sed -n 's/.*"event":"ready".*"port":\([0-9]*\).*/\1/p' "$work/server.log")
-    [ -z "$port" ] || break
-    sleep 0.05
-done
-[ -n "$port" ] || { cat "$work/server.log"; echo "the server did not become ready"; exit 1; }
+start_server "$native/arbiterd" --config config/arena.json --set match.min_players=1 --set match.countdown_s=0 \
+    --set match.duration_s=120 --set match.result_path="$work/result.json"
 
 cp -r tests/support/outside "$work/game"
 cmake -S "$work/game" -B "$work/game/build" --toolchain "$toolchain" -DCMAKE_BUILD_TYPE=Release \

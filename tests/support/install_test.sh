@@ -3,16 +3,7 @@
 # with find_package and with pkg-config, against the shared and the static library. ARBITER_BUILD: the build folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-work=$(mktemp -d)
-server=
-finish() {
-    if [ -n "$server" ]; then
-        kill "$server" 2>/dev/null || true
-        wait "$server" || true
-    fi
-    rm -rf "$work"
-}
-trap finish EXIT
+source tests/support/server.sh
 prefix=$work/prefix
 cmake --install "$ARBITER_BUILD" --prefix "$prefix" >"$work/log" || { cat "$work/log"; exit 1; }
 for file in bin/arbiterd bin/arbiter-bots include/arbiter_client.h share/arbiter/config/arena.json; do
@@ -21,17 +12,8 @@ done
 library=$(dirname "$(find "$prefix" -name libarbiter_client.a)")
 
 # A match to join: nobody is waited for, and it outlasts this test.
-: >"$work/server.log" # so that it can be read before the server is there
-"$prefix/bin/arbiterd" --config "$prefix/share/arbiter/config/arena.json" --set net.port=0 --set match.min_players=1 \
-    --set match.countdown_s=0 --set match.duration_s=120 --set match.result_path="$work/result.json" 2>"$work/server.log" &
-server=$!
-port=
-for _ in $(seq 100); do
-    port=$(sed -n 's/.*"event":"ready".*"port":\([0-9]*\).*/\1/p' "$work/server.log")
-    [ -z "$port" ] || break
-    sleep 0.05
-done
-[ -n "$port" ] || { cat "$work/server.log"; echo "the installed server did not become ready"; exit 1; }
+start_server "$prefix/bin/arbiterd" --config "$prefix/share/arbiter/config/arena.json" --set match.min_players=1 \
+    --set match.countdown_s=0 --set match.duration_s=120 --set match.result_path="$work/result.json"
 
 cp -r tests/support/outside "$work/game"
 cmake -S "$work/game" -B "$work/game/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" &&

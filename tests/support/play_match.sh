@@ -10,34 +10,16 @@ folder=$1
 shift
 [ $# -gt 0 ] || set -- "$folder/arbiter-bots"
 [ -x "$folder/arbiterd" ] || { echo "match: no arbiterd in $folder"; exit 77; }
-work=$(mktemp -d)
-server=
-finish() {
-    if [ -n "$server" ]; then
-        kill "$server" 2>/dev/null || true
-        wait "$server" || true
-    fi
-    rm -rf "$work"
-}
-trap finish EXIT
+source tests/support/server.sh
 
-: >"$work/log" # so that it can be read before the server is there
-"$folder/arbiterd" --config config/arena.json --set net.port=0 --set match.min_players=4 --set match.duration_s=5 \
+start_server "$folder/arbiterd" --config config/arena.json --set match.min_players=4 --set match.duration_s=5 \
     --set match.countdown_s=1 --set match.result_path="$work/result.json" --set journal.path="$work/journal" \
-    --set journal.keyframe_s=2 2>"$work/log" &
-server=$!
-port=
-for _ in $(seq 100); do
-    port=$(sed -n 's/.*"event":"ready".*"port":\([0-9]*\).*/\1/p' "$work/log")
-    [ -z "$port" ] || break
-    sleep 0.1
-done
-[ -n "$port" ] || { cat "$work/log"; echo "match: the server did not become ready"; exit 1; }
+    --set journal.keyframe_s=2
 bots=0
 "$@" --connect "127.0.0.1:$port" --count 4 --policy aim --seed 1 --duration 30 --report json >"$work/report.json" || bots=$?
 [ "$bots" != 77 ] || exit 77 # what runs them is not here
-[ "$bots" = 0 ] || { cat "$work/log"; echo "match: the bots ended with $bots"; exit 1; }
-wait "$server" || { cat "$work/log"; echo "match: arbiterd ended with $?"; exit 1; }
+[ "$bots" = 0 ] || { cat "$work/server.log"; echo "match: the bots ended with $bots"; exit 1; }
+wait "$server" || { cat "$work/server.log"; echo "match: arbiterd ended with $?"; exit 1; }
 server=
 grep -q '"end_reason"' "$work/result.json"
 read -ra verifier <<<"${ARBITER_REPLAY:-$folder/arbiter-replay}"
