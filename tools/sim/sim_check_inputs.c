@@ -73,14 +73,24 @@ static bool acts_late(const struct sim_checks *checks, const struct sim_seat *se
            input->target_tick >= seat->joined_tick;
 }
 
-/* Behind a newer one, and yet nothing is there for its tick. */
+/* Behind a newer one, and yet nothing is there for its tick, and sequences still ascend with ticks.
+ */
 static bool fills_gap(const struct sim_checks *checks, const struct sim_seat *seat,
                       const struct arb_input *input)
 {
-    const struct arb_input *there = &seat->waiting[input->target_tick % SIM_WAITING].input;
-    bool known = there->sequence != 0 && there->target_tick == input->target_tick;
-    return checks->sim->config.match.rollback_window_ticks > 0 && !known &&
-           acts_late(checks, seat, input);
+    if (checks->sim->config.match.rollback_window_ticks == 0 || !acts_late(checks, seat, input)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < SIM_WAITING; i++) {
+        const struct arb_input *known = &seat->waiting[i].input;
+        if (known->sequence == 0 || !acts_late(checks, seat, known)) continue;
+        bool before = known->target_tick < input->target_tick;
+        if (known->target_tick == input->target_tick ||
+            before != (known->sequence < input->sequence)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* All but the view: the match judges that one. */
