@@ -168,13 +168,14 @@ static void put_standing(struct match *match, const struct match_outcome *outcom
         &(struct arb_event){.kind = ARB_EVENT_RESULT, .tick = tick, .result = outcome->result});
 }
 
-/* As of what was sent so far: this tick's snapshots come later, and who learns of one of the two
- * only with them draws it from them on. */
-static bool is_shown(const struct match *match, uint16_t slot, const struct rules_event *event)
+/* As of what was sent before that tick's snapshots: who learns of one of the two only with them
+ * draws it from them on. */
+static bool is_shown(const struct match *match, uint16_t slot, const struct rules_event *event,
+                     arb_tick tick)
 {
     for (uint32_t i = 0; i < RULES_EVENT_KEYS; i++) {
         if (!arb_key_is_none(event->about[i]) &&
-            replicate_shows(match->replicate, slot, event->about[i])) {
+            replicate_showed(match->replicate, slot, event->about[i], tick)) {
             return true;
         }
     }
@@ -183,11 +184,11 @@ static bool is_shown(const struct match *match, uint16_t slot, const struct rule
 
 /* Places of things go to those who see the things: nobody learns from an event what the snapshots
  * keep from him, beyond his radius or behind a wall. */
-static void put_where_shown(struct match *match, const struct rules_event *event)
+static void put_where_shown(struct match *match, const struct rules_event *event, arb_tick tick)
 {
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         bool there = match->seats[slot].seated && !match->seats[slot].needs_welcome;
-        if (there && (slot == event->to || is_shown(match, slot, event))) {
+        if (there && (slot == event->to || is_shown(match, slot, event, tick))) {
             put_event(match, slot, &event->event);
         }
     }
@@ -230,11 +231,11 @@ static bool is_told_anyway(const struct match *match, const struct rules_event *
 }
 
 /* Whoever had a part in a death or sees it is told at once. */
-static void hurry(struct match *match, const struct arb_event_death *death)
+static void hurry(struct match *match, const struct arb_event_death *death, arb_tick tick)
 {
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         if (slot == death->victim_slot || slot == death->killer_slot ||
-            replicate_shows(match->replicate, slot, death->victim)) {
+            replicate_showed(match->replicate, slot, death->victim, tick)) {
             catch_up(match, slot);
         }
     }
@@ -249,7 +250,7 @@ static void put_alone(struct match *match, const struct arb_event *event)
 }
 
 /* Before a round ends everybody has the final scores, behind the players that they are of. */
-static void put_to_all(struct match *match, const struct arb_event *event)
+static void put_to_all(struct match *match, const struct arb_event *event, arb_tick tick)
 {
     bool at_once = news_cannot_wait(event);
     if (at_once && !news_comes_last(event)) {
@@ -262,7 +263,7 @@ static void put_to_all(struct match *match, const struct arb_event *event)
     }
     news_add(&match->news, event);
     if (at_once) catch_up_all(match);
-    if (event->kind == ARB_EVENT_DEATH) hurry(match, &event->death);
+    if (event->kind == ARB_EVENT_DEATH) hurry(match, &event->death, tick);
 }
 
 /* True: the match was decided in this tick. */
@@ -273,9 +274,9 @@ static bool put_tick_events(struct match *match, const struct match_outcome *out
         const struct rules_event *event = &outcome->events[i];
         decided |= event->event.kind == ARB_EVENT_RESULT;
         if (rules_event_is_about_some(event)) {
-            put_where_shown(match, event);
+            put_where_shown(match, event, outcome->tick);
         } else if (event->to == ARB_NO_SLOT) {
-            put_to_all(match, &event->event);
+            put_to_all(match, &event->event, outcome->tick);
         } else if (!is_told_anyway(match, event)) {
             put_event(match, event->to, &event->event);
             if (event->also != ARB_NO_SLOT && event->also != event->to) {

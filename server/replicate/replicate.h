@@ -138,6 +138,9 @@ uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint
 
 /* The newest snapshot that was sent shows it, or leaves the client what it held of it. */
 bool replicate_shows(const struct replicate *replicate, uint16_t client, struct arb_key key);
+/* The same of the newest one of a published tick before `before`, as far as it is remembered. */
+bool replicate_showed(const struct replicate *replicate, uint16_t client, struct arb_key key,
+                      arb_tick before);
 
 const struct replicate_counts *replicate_counts(const struct replicate *replicate, uint16_t client);
 const struct replicate_traffic *replicate_traffic(const struct replicate *replicate);

@@ -101,18 +101,9 @@ void replicate_note_shown(struct replicate *replicate, uint16_t client,
     replicate->shown[client] = shown;
 }
 
-bool replicate_shows(const struct replicate *replicate, uint16_t client, struct arb_key key)
+static bool names(const struct replicate_state *state, const struct replicate_sent *sent,
+                  struct arb_key key)
 {
-    ARB_ASSERT(client < replicate->config.client_capacity);
-    const struct replicate_state *state = &replicate->clients[client];
-    const struct replicate_shown *shown = &replicate->shown[client];
-    if ((shown->ids[key.id / 64 % REPLICATE_SHOWN_WORDS] >> key.id % 64 & 1) == 0) {
-        return false;
-    }
-    const struct replicate_sent *sent = &state->sent[state->newest % REPLICATE_RING];
-    if (state->newest == 0 || sent->id != state->newest) {
-        return false;
-    }
     const struct arb_held_entry *entries = state->entries + sent->first;
     uint32_t low = 0, high = sent->entity_count;
     while (low < high) {
@@ -124,4 +115,32 @@ bool replicate_shows(const struct replicate *replicate, uint16_t client, struct 
         }
     }
     return low < sent->entity_count && arb_key_equal(entries[low].key, key);
+}
+
+bool replicate_shows(const struct replicate *replicate, uint16_t client, struct arb_key key)
+{
+    ARB_ASSERT(client < replicate->config.client_capacity);
+    const struct replicate_state *state = &replicate->clients[client];
+    const struct replicate_shown *shown = &replicate->shown[client];
+    if ((shown->ids[key.id / 64 % REPLICATE_SHOWN_WORDS] >> key.id % 64 & 1) == 0) {
+        return false;
+    }
+    const struct replicate_sent *sent = replicate_sent(replicate, client, state->newest);
+    return sent != NULL && names(state, sent, key);
+}
+
+bool replicate_showed(const struct replicate *replicate, uint16_t client, struct arb_key key,
+                      arb_tick before)
+{
+    ARB_ASSERT(client < replicate->config.client_capacity);
+    const struct replicate_state *state = &replicate->clients[client];
+    for (uint32_t id = state->newest; id != 0; id--) {
+        const struct replicate_sent *sent = replicate_sent(replicate, client, id);
+        if (sent == NULL) return false;
+        if (sent->tick >= before) continue;
+        /* Mostly the newest, of which the ids alone say no. */
+        return id == state->newest ? replicate_shows(replicate, client, key)
+                                   : names(state, sent, key);
+    }
+    return false;
 }
