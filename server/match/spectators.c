@@ -2,6 +2,7 @@
  * the same eye, so the visible set is found once for all of them, and the snapshots' pieces, mostly
  * the snapshots as wholes, are encoded once. */
 #include "server/match/match_internal.h"
+#include "server/match/match_rollback.h"
 
 #include "shared/base/arb_assert.h"
 #include "shared/view/arb_drawn.h"
@@ -450,8 +451,10 @@ static void send_snapshot(struct match *match, const struct spectator_scene *sce
         .buffer_ticks = MATCH_NO_LEAD,
         .shares_view = spectator->viewer < spectators->players,
     };
-    replicate_send(spectators->replicate, &client, scene->frame, scene->frame->tick, spectator->eye,
-                   visible, count, &match->port);
+    arb_tick confirmed = match_settled(match) - 1; /* what is shown, where there is a delay */
+    confirmed = confirmed < scene->frame->tick ? confirmed : scene->frame->tick;
+    replicate_send(spectators->replicate, &client, scene->frame, confirmed, spectator->eye, visible,
+                   count, &match->port);
     if (!replicate_in_vain(spectators->replicate, client.client)) return;
     match->port.refuse(match->port.owner, spectator->session, ARB_REFUSED_PROTOCOL);
     forget(spectators, spectator);
