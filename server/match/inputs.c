@@ -12,6 +12,7 @@ void inputs_reset(struct input_buffer *buffer)
     memset(buffer->entries, 0, buffer->size * sizeof buffer->entries[0]);
     buffer->newest = 0;
     buffer->newest_target = 0;
+    buffer->closed = 0;
     buffer->worst_lead = MATCH_NO_LEAD;
 }
 
@@ -79,7 +80,7 @@ static void tell_late(const struct match *match, uint16_t slot, const struct arb
 static void add_late(struct match *match, uint16_t slot, const struct input_entry *entry,
                      arb_tick now)
 {
-    rollback_refuse(match);
+    rollback_refuse(match, slot, entry->input.sequence);
     if (is_of_use(match, &entry->input, now)) {
         record_late(match, slot, entry);
     } else {

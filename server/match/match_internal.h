@@ -59,6 +59,8 @@ struct input_buffer {
     uint32_t size;               /* input.buffer_ticks + 1 */
     arb_sequence newest;         /* newest sequence taken or passed over; 0: none yet */
     arb_tick newest_target;
+    arb_sequence closed; /* newest that came too late, or whose tick is settled: none up to it is
+                            taken any more. Only with a window */
     int32_t
         worst_lead; /* smallest target - now of new inputs since the last snapshot; MATCH_NO_LEAD */
 };
@@ -233,6 +235,8 @@ void record_reload(struct match *match, const uint32_t *numbers);
 struct rewind_pair *record_pairs(struct match *match, uint32_t count);
 /* `past->pairs`, when it has any, are of record_pairs. */
 void record_view(struct match *match, uint16_t slot, const struct view_past *past);
+/* Of a record that is not being played: that slot's input of the tick is another one now. */
+void record_drop_view(struct match_record *record, uint16_t slot);
 /* NULL: there is none of that slot. */
 const struct match_record_view *record_view_of(const struct match *match, uint16_t slot);
 

@@ -78,6 +78,11 @@ void match_past_begin(struct match_past *past, const struct match *match)
     keep_state(past, match);
 }
 
+void match_past_forget(struct match_past *past)
+{
+    past->oldest = past->newest = 0;
+}
+
 void match_past_keep(struct match_past *past, const struct match *match)
 {
     ARB_ASSERT(match->world.head->tick == past->newest + 1);

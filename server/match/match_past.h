@@ -17,6 +17,8 @@ struct match_past *match_past_create(struct arb_arena *arena, const struct match
 /* Nothing is kept but S[t] as it is now: before the first live tick, and when others were run
  * meanwhile. */
 void match_past_begin(struct match_past *past, const struct match *match);
+/* The match was put into another course: nothing is kept. */
+void match_past_forget(struct match_past *past);
 /* In each live tick after its commit. */
 void match_past_keep(struct match_past *past, const struct match *match);
 

@@ -195,3 +195,26 @@ void record_view(struct match *match, uint16_t slot, const struct view_past *pas
         view->later = past->later;
     }
 }
+
+/* Its pairs too, so that a new one has room. */
+void record_drop_view(struct match_record *record, uint16_t slot)
+{
+    uint32_t at = 0;
+    while (at < record->view_count && record->views[at].slot != slot)
+        at++;
+    if (at == record->view_count) return;
+    struct match_record_view gone = record->views[at];
+    uint32_t behind = gone.pair_first + gone.pair_count;
+    if (gone.pair_count > 0) {
+        memmove(record->pairs + gone.pair_first, record->pairs + behind,
+                (record->pair_count - behind) * sizeof record->pairs[0]);
+        record->pair_count -= gone.pair_count;
+    }
+    memmove(record->views + at, record->views + at + 1,
+            (record->view_count - at - 1) * sizeof record->views[0]);
+    record->view_count--;
+    for (uint32_t i = 0; i < record->view_count; i++) {
+        struct match_record_view *view = &record->views[i];
+        if (view->pair_count > 0 && view->pair_first >= behind) view->pair_first -= gone.pair_count;
+    }
+}

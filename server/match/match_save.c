@@ -2,6 +2,8 @@
  * taken over only when all of it is good. */
 #include "server/match/match_save_internal.h"
 
+#include "server/match/match_past.h"
+#include "server/match/rollback_internal.h"
 #include "server/rewind/rewind_save.h"
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_hash.h"
@@ -366,6 +368,8 @@ enum arb_result match_restore(struct match *match, const uint8_t *block, uint32_
     }
     collide_forget_bodies(match->collide);
     forget_connections(match);
+    if (match->past != NULL) match_past_forget(match->past);
+    if (match->rollback != NULL) rollback_forget(match);
     match->checksum = head.checksum;
     return ARB_OK;
 }

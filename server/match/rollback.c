@@ -85,15 +85,40 @@ static bool is_complete(const struct match *match, arb_tick tick)
     return true;
 }
 
+static void close_sequence(struct match *match, uint16_t slot, arb_sequence sequence)
+{
+    struct input_buffer *buffer = &match->seats[slot].buffer;
+    if (sequence > buffer->closed) buffer->closed = sequence;
+}
+
+/* What was taken in that tick, by sessions that are still there. */
+static void close_tick(struct match *match, arb_tick tick)
+{
+    const struct match_record *record = match_past_record(match->past, tick);
+    for (uint32_t i = 0; i < record->input_count; i++) {
+        const struct match_record_input *entry = &record->inputs[i];
+        if (match->seats[entry->slot].since <= tick) {
+            close_sequence(match, entry->slot, entry->input.sequence);
+        }
+    }
+}
+
 void rollback_settle(struct match *match)
 {
     struct rollback *rollback = match->rollback;
-    arb_tick now = match->world.head->tick;
+    arb_tick now = match->world.head->tick, before = rollback->settled;
     rollback->next = now;
     rollback->counts.ticks++;
     if (now > rollback->settled + rollback->window) rollback->settled = now - rollback->window;
     while (rollback->settled < now && is_complete(match, rollback->settled))
         rollback->settled++;
+    for (arb_tick tick = before; tick < rollback->settled; tick++)
+        close_tick(match, tick);
+}
+
+void rollback_forget(struct match *match)
+{
+    match->rollback->next = 0;
 }
 
 void rollback_begin(struct match *match)
@@ -133,12 +158,16 @@ bool rollback_has_gap(const struct match *match, uint16_t slot, const struct arb
     arb_tick now = match->world.head->tick, target = input->target_tick;
     arb_tick first = match->rollback->settled, since = match->seats[slot].since;
     first = since > first ? since : first;
-    if (target < first || target >= now + buffer->size || known_for(match, slot, target) != NULL) {
+    if (target < first || target >= now + buffer->size || input->sequence <= buffer->closed ||
+        known_for(match, slot, target) != NULL) {
         return false;
     }
     for (arb_tick tick = first; tick < now + buffer->size; tick++) {
         const struct arb_input *known = known_for(match, slot, tick);
-        if (known != NULL && (known->sequence < input->sequence) != (tick < target)) return false;
+        if (known == NULL) continue;
+        bool in_order =
+            tick < target ? known->sequence < input->sequence : known->sequence > input->sequence;
+        if (!in_order) return false;
     }
     return true;
 }
@@ -164,14 +193,17 @@ void rollback_merge(struct match *match, uint16_t slot, const struct input_entry
                                                 .slot = slot,
                                                 .control = entry->control,
                                                 .verdict = entry->verdict});
+    record_drop_view(record, slot); /* of a shot of what was assumed; this one has its own */
     inputs_count_merged(match, slot, &entry->input);
     rollback->counts.merged++;
     if (target < rollback->merged_from) rollback->merged_from = target;
 }
 
-void rollback_refuse(struct match *match)
+void rollback_refuse(struct match *match, uint16_t slot, arb_sequence sequence)
 {
-    if (match->rollback != NULL) match->rollback->counts.refused++;
+    if (match->rollback == NULL) return;
+    match->rollback->counts.refused++;
+    close_sequence(match, slot, sequence);
 }
 
 /* ---- running again ---- */

@@ -10,6 +10,8 @@
 struct rollback *rollback_create(struct match *match, struct arb_arena *arena, uint32_t entities,
                                  uint32_t points);
 
+/* The match was put into another course: what is known of the newest ticks is not of it. */
+void rollback_forget(struct match *match);
 /* A live tick begins, before stage 1. */
 void rollback_begin(struct match *match);
 /* Whether an input for that tick, which is over, still acts in it. May be called without a
@@ -21,7 +23,7 @@ bool rollback_has_gap(const struct match *match, uint16_t slot, const struct arb
 /* Of an open tick. */
 void rollback_merge(struct match *match, uint16_t slot, const struct input_entry *entry);
 /* Of one that is not. May be called without a window. */
-void rollback_refuse(struct match *match);
+void rollback_refuse(struct match *match, uint16_t slot, arb_sequence sequence);
 /* The end of stage 1: what is late is run again. */
 void rollback_run(struct match *match);
 /* After the commit of a live tick: what is settled now. */

@@ -158,6 +158,7 @@ static void measure_round_trip(struct match *match, uint16_t slot, arb_tick now)
 static arb_fine most_change(const struct match *match, arb_tick since, arb_tick now)
 {
     arb_tick pause = (arb_tick)(DELAY_PAUSE_S * match->config.tick_rate);
+    if (now <= since) return 0; /* an input that fills a gap behind a newer one */
     return fine(now - since < pause ? now - since : pause) * DELAY_PERCENT / 100;
 }
 
@@ -335,7 +336,8 @@ static struct permitted steady(const struct match *match, const struct view_trac
 static void follow_lag(const struct match *match, struct view_track *track,
                        const struct claim *claim)
 {
-    if (is_same_picture(match, track, claim)) {
+    /* Behind a newer one it says nothing of how the lag goes on. */
+    if (is_same_picture(match, track, claim) || claim->target < track->lag_target) {
         return;
     }
     if (claim->at != track->picture_at) {
