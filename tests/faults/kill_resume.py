@@ -3,8 +3,8 @@
 Real bots play them and come back by their tokens. The kills fall into play, into the result phase, into a resume that has
 just begun and into writes: the journal is flushed each 50 ms and synced. Whatever takes the result fails half of the time:
 its place is a folder then. Each match must end with one result (a second copy only under the same key, the match id), a
-journal that verifies from its beginning, and at most the flush time lost at each kill. Says a line per match,
-and a closing one."""
+journal that verifies from its beginning, and at most the flush time lost at each kill, and the rollback window that a
+third of them has. Says a line per match, and a closing one."""
 import json
 import pathlib
 import random
@@ -31,6 +31,7 @@ class Match:
         self.journal = folder / "match.journal"
         self.result = folder / "result.json"
         self.config = daemon.TOP / "config" / f"{mode}.json"
+        self.window = rng.choice((0, 0, 12))  # ticks in which late inputs act
         self.kills = 0
         self.lost_ms = []
         self.results = []
@@ -41,7 +42,7 @@ class Match:
         return {"match.duration_s": PLAY_S, "match.countdown_s": 0, "match.result_s": 1, "match.min_players": PLAYERS,
                 "match.max_players": PLAYERS, "match.result_path": self.result, "match.rejoin_grace_s": 60,
                 "journal.path": self.journal, "journal.flush_ms": FLUSH_MS, "journal.fsync": "flush",
-                "journal.keyframe_s": 2}
+                "journal.keyframe_s": 2, "rollback.window_ticks": self.window}
 
     def start(self):
         """A process for it: the first, or one that goes on."""
