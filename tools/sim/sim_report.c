@@ -1,4 +1,5 @@
 /* The report: what happened, nothing that depends on the machine. */
+#include "server/match/match_rollback.h"
 #include "tools/sim/sim_command.h"
 #include "tools/sim/sim_rewind.h"
 
@@ -40,6 +41,17 @@ static void print_network(FILE *out, const struct arb_simnet_counters *counters)
     fprintf(out, "},");
 }
 
+static void print_rollback(FILE *out, const struct sim *sim)
+{
+    struct match_rollback_counts counts = match_rollback_counts(sim->match);
+    fprintf(out,
+            "\"rollback\":{\"merged\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"reruns\":%" PRIu64
+            ",\"rerun_ticks\":%" PRIu64 ",\"length_p95\":%u,\"length_p99\":%u,\"astray\":%" PRIu64
+            "},",
+            counts.merged, counts.refused, counts.reruns, counts.rerun_ticks,
+            match_rollback_length(&counts, 95), match_rollback_length(&counts, 99), counts.astray);
+}
+
 void sim_report_print(FILE *out, const struct sim_command *command, const struct sim *sim)
 {
     struct sim_totals t;
@@ -65,6 +77,7 @@ void sim_report_print(FILE *out, const struct sim_command *command, const struct
             "\"inputs\":%" PRIu64 ",\"inputs_starved\":%" PRIu64 ",\"inputs_late\":%" PRIu64
             ",\"shots_fired\":%" PRIu64 ",",
             t.inputs, t.inputs_starved, t.inputs_late, t.shots);
+    print_rollback(out, sim);
     fprintf(out,
             "\"frames_drawn\":%" PRIu64 ",\"between_two_percent\":%.3f,"
             "\"interpolation_ms\":%.1f,",
