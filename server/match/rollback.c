@@ -112,6 +112,8 @@ void rollback_settle(struct match *match)
     if (now > rollback->settled + rollback->window) rollback->settled = now - rollback->window;
     while (rollback->settled < now && is_complete(match, rollback->settled))
         rollback->settled++;
+    /* An end that is ordered is final: the process may have no time to wait for inputs. */
+    if (match->aborts) rollback->settled = now;
     for (arb_tick tick = before; tick < rollback->settled; tick++)
         close_tick(match, tick);
 }

@@ -85,6 +85,43 @@ Test(match_rollback_corners, what_came_too_late_does_not_come_again_for_another_
     cr_expect_eq(match_rollback_counts(match).merged, 0);
 }
 
+Test(match_rollback_corners, an_old_sequence_takes_the_place_of_no_later_one)
+{
+    play_with_a_gap();
+    for (uint32_t i = 0; i < 2 * WINDOW; i++)
+        tick();
+    arb_tick target = match_tick(match) - 1;
+    say_one(3, target);
+    say_one(110, target);
+    tick();
+    cr_expect_eq(match_rollback_counts(match).merged, 1);
+    cr_expect_eq(player(0)->last_sequence, 110);
+}
+
+/* ---- the end ---- */
+
+Test(match_rollback_corners, an_abort_is_final_at_once_and_waits_for_no_input)
+{
+    open_window();
+    join_live();
+    for (uint32_t i = 0; i < 2 * WINDOW; i++)
+        tick(); /* whoever plays says nothing */
+    cr_assert_eq(match_settled(match), match_tick(match) - WINDOW);
+    match_abort(match, ARB_END_ABORTED);
+    tick();
+    cr_expect_eq(match_settled(match), match_tick(match));
+    cr_expect(match_decided(match) && match_ended(match));
+    bool told = false;
+    for (uint32_t k = 0; k < sent_count; k++)
+        told |= sent[k].type == ARB_MESSAGE_EVENT && sent[k].event.kind == ARB_EVENT_RESULT;
+    cr_expect(told);
+    say_one(1, match_tick(match) - 1); /* of the tick that aborted it */
+    arb_tick settled = match_settled(match);
+    tick();
+    cr_expect_eq(match_rollback_counts(match).merged, 0);
+    cr_expect_geq(match_settled(match), settled);
+}
+
 /* ---- views ---- */
 
 Test(match_rollback_corners, the_view_of_a_late_shot_is_its_own_and_not_that_of_what_was_assumed)
