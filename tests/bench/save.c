@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { WARM_TICKS = 300, ROUNDS_MAX = 1 << 16 };
 enum way { SAVE_STATE, GO_BACK, SAVE_WHOLE, RESTORE, WAYS };
@@ -72,17 +71,5 @@ static void measure(const struct scene *scene, uint32_t rounds, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "all";
-    uint32_t rounds = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 2000;
-    uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
-    bool any = false;
-    rounds = rounds < 1 ? 1 : rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
-    for (size_t i = 0; i < scene_count; i++) {
-        if (strcmp(name, "all") == 0 || strcmp(name, scenes[i].name) == 0) {
-            measure(&scenes[i], rounds, seed);
-            any = true;
-        }
-    }
-    if (!any) fprintf(stderr, "usage: bench_save [scene|all [rounds [seed]]]\n");
-    return any ? 0 : 64;
+    return scene_bench(argc, argv, 2000, ROUNDS_MAX, measure);
 }

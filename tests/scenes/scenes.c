@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FLOOR_WALLS (1.0F / 60.0F) /* per m^2, as in the loop that figures are compared with */
@@ -176,4 +177,22 @@ void scene_step(struct scene_run *run)
 {
     scene_give_inputs(run);
     tick_run(run->match, TICK_RERUN);
+}
+
+int scene_bench(int argc, char **argv, uint32_t rounds, uint32_t rounds_max,
+                void (*measure)(const struct scene *scene, uint32_t rounds, uint64_t seed))
+{
+    const char *name = argc > 1 ? argv[1] : "all";
+    uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    bool any = false;
+    if (argc > 2) rounds = (uint32_t)strtoul(argv[2], NULL, 10);
+    rounds = rounds < 1 ? 1 : rounds > rounds_max ? rounds_max : rounds;
+    for (size_t i = 0; i < scene_count; i++) {
+        if (strcmp(name, "all") == 0 || strcmp(name, scenes[i].name) == 0) {
+            measure(&scenes[i], rounds, seed);
+            any = true;
+        }
+    }
+    if (!any) fprintf(stderr, "usage: %s [scene|all [rounds [seed]]]\n", argv[0]);
+    return any ? 0 : 64;
 }

@@ -46,6 +46,11 @@ void scene_step(struct scene_run *run);
 void scene_give_inputs(struct scene_run *run);
 void scene_close(struct scene_run *run);
 
+/* The body of a bench with the arguments [scene|all [rounds [seed]]]: `measure` of each scene asked
+ * for, with at most `rounds_max` rounds. Its exit status; usage goes to stderr. */
+int scene_bench(int argc, char **argv, uint32_t rounds, uint32_t rounds_max,
+                void (*measure)(const struct scene *scene, uint32_t rounds, uint64_t seed));
+
 /* Walls, spawns and pickups of a scene, by the seed: what scene_open plays on. Memory from the
  * arena. */
 void scene_map(struct map *map, struct arb_arena *arena, const struct scene *scene,

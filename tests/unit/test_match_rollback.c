@@ -242,15 +242,19 @@ Test(match_rollback, without_a_window_all_is_settled_and_nothing_is_kept)
 
 /* ---- what leaves the match ---- */
 
-/* Player 1 dies in the first tick in which player 0 lets go of the button. */
+/* The first tick in which player 0 lets go of the button. */
+static bool is_let_go(struct world_player *player)
+{
+    bool holds = (match->applied[0].buttons & ARB_BUTTON_DASH) != 0;
+    if (player->values[1] != 0 || player->last.sequence <= 3 || holds) return false;
+    player->values[1] = 1;
+    return true;
+}
+
+/* Player 1 dies in it. */
 static void die_when_let_go(struct rules_context *context)
 {
-    struct world *world = context->world;
-    bool holds = (match->applied[0].buttons & ARB_BUTTON_DASH) != 0;
-    if (world->players[0].values[1] == 0 && world->players[0].last.sequence > 3 && !holds) {
-        world->players[0].values[1] = 1;
-        rules_kill(context, 1, 0, ARB_CAUSE_SHOT);
-    }
+    if (is_let_go(&context->world->players[0])) rules_kill(context, 1, 0, ARB_CAUSE_SHOT);
 }
 
 static uint32_t told(uint8_t kind)
@@ -401,17 +405,14 @@ Test(match_rollback, a_frame_stays_as_it_was_sent_and_the_past_is_corrected)
     cr_assert_eq(match_rollback_counts(match).astray, 0);
 }
 
-/* In the first tick in which player 0 lets go of the button, something appears. */
+/* Something appears in it. */
 static void appear_when_let_go(struct rules_context *context)
 {
     struct world *world = context->world;
-    bool holds = (match->applied[0].buttons & ARB_BUTTON_DASH) != 0;
-    if (world->players[0].values[1] == 0 && world->players[0].last.sequence > 3 && !holds) {
-        world->players[0].values[1] = 1;
-        struct world_entity *entity = world_find(world, world_spawn(world, ARB_ARENA_CHARACTER));
-        entity->owner = 1;
-        entity->flags |= WORLD_ENTITY_ALWAYS_RELEVANT;
-    }
+    if (!is_let_go(&world->players[0])) return;
+    struct world_entity *entity = world_find(world, world_spawn(world, ARB_ARENA_CHARACTER));
+    entity->owner = 1;
+    entity->flags |= WORLD_ENTITY_ALWAYS_RELEVANT;
 }
 
 /* Baseline of the newest snapshot of session 0, in snapshots before it; 0: none. -1: there is no
