@@ -120,7 +120,8 @@ struct arbiter_client *arbiter_client_create(const struct arbiter_config *config
 /* Also in the middle of a connection, which the server then finds out by itself. Accepts NULL. */
 void arbiter_client_destroy(struct arbiter_client *client);
 
-/* Host name to numeric address. May block for seconds; the only call that does. */
+/* Host name to numeric address: the first that the system names; localhost is 127.0.0.1 where it is
+ * that as well as ::1. May block for seconds; the only call that does. */
 bool arbiter_resolve(const char *host, char address[ARBITER_ADDRESS_BYTES]);
 
 /* A monotonic clock in nanoseconds, for games that have none of their own: the library itself never

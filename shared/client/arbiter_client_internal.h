@@ -12,6 +12,7 @@
  * arb_client_projectiles.c   what flies
  * arb_client_line.c          silence, stutters and whose fault they were
  * arb_client_info.c          map, tables, figures
+ * arb_client_resolve.c       names of hosts
  */
 #ifndef ARBITER_CLIENT_INTERNAL_H
 #define ARBITER_CLIENT_INTERNAL_H
@@ -256,5 +257,11 @@ void arb_client_own_shown(const struct arbiter_client *client, struct arb_predic
 /* The offset at now_ns. */
 struct arb_vec2 arb_client_offset(const struct arbiter_client *client, uint64_t now_ns);
 void arb_client_offset_set(struct arbiter_client *client, struct arb_vec2 offset);
+
+/* Which of what a name stands for is taken: the first, as the system orders them; but a name of
+ * this machine in both families (Debian's localhost) is its IPv4 one, where a server listens unless
+ * it is told otherwise. `found` is of getaddrinfo, and so is what comes back. */
+struct addrinfo;
+const struct addrinfo *arb_client_chosen_address(const struct addrinfo *found);
 
 #endif
