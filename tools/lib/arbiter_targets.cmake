@@ -5,6 +5,15 @@ target_compile_options(arbiter_warnings INTERFACE
     -Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -Werror)
 target_include_directories(arbiter_warnings INTERFACE "${PROJECT_SOURCE_DIR}")
 
+# PkgConfig::PREFIX from pkg-config's MODULE; where it is missing the build says what to do. A macro, as the target is of
+# the folder that asks.
+macro(arbiter_package prefix module remedy)
+    pkg_check_modules(${prefix} QUIET IMPORTED_TARGET ${module})
+    if(NOT ${prefix}_FOUND)
+        message(FATAL_ERROR "${module} is not installed: ${remedy}.")
+    endif()
+endmacro()
+
 function(arbiter_sources out)
     set(found)
     foreach(pattern IN LISTS ARGN)

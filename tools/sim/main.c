@@ -27,8 +27,9 @@ static int run_one(const struct sim_command *command)
     if (outcome.status == SIM_EXIT_FILES) perror(own.journal);
     if (outcome.status == SIM_EXIT_CLEAN || outcome.status == SIM_EXIT_VIOLATION) {
         double took_s = now_s() - begin_s;
-        fprintf(stderr, "arbiter-sim: %" PRIu64 " ticks in %.2f s: %.0f a second\n", outcome.ticks,
-                took_s, (double)outcome.ticks / took_s);
+        fprintf(stderr, "arbiter-sim: %" PRIu64 " ticks in %.2f s: %.0f a second; %s\n",
+                outcome.ticks, took_s, (double)outcome.ticks / took_s,
+                outcome.status == SIM_EXIT_CLEAN ? "all invariants held" : "one did not hold");
     }
     return outcome.status;
 }
