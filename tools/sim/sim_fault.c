@@ -151,6 +151,7 @@ static void begin_reload(struct sim *sim, struct arb_rng *rng)
     char error[MATCH_NUMBERS_ERROR_BYTES];
     uint32_t numbers[MATCH_NUMBERS_MAX];
     uint32_t count = match_number_count(sim->match);
+    if (count == 0) return; /* a mode may have none that change */
     memcpy(numbers, match_numbers(sim->match), count * sizeof numbers[0]);
     for (int i = 0; i < TRIES; i++) {
         uint32_t index = arb_rng_below(rng, count), before = numbers[index];
