@@ -170,6 +170,9 @@ def main():
     parser.add_argument("--bots-core", type=int, default=1)
     parser.add_argument("--realtime", action="store_true")
     arguments = parser.parse_args()
+    for name in arguments.scenes:
+        if name not in SCENES:
+            parser.error(f"no scene {name}: {', '.join(SCENES)}")
     for name in arguments.scenes or SCENES:
         print(json.dumps(measure(name, arguments)), flush=True)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The tree as a reader expects it: a README in each folder, tests that are picked up, no private leftovers."""
+"""The tree as a reader expects it: a README in each folder, tests that are picked up, scripts that can be started, no private leftovers."""
+import os
 import pathlib
 import re
 import sys
@@ -43,6 +44,12 @@ def unregistered_scripts():
     return problems
 
 
+def not_to_be_started():
+    """A script is started as the texts say it: by its name."""
+    return [f"{path.relative_to(TOP)}: begins with #! but is not executable" for path in files()
+            if path.read_text(encoding="utf-8").startswith("#!") and not os.access(path, os.X_OK)]
+
+
 def bad_texts():
     problems = []
     for path in files():
@@ -57,7 +64,7 @@ def bad_texts():
 
 
 def main():
-    problems = missing_readmes() + unregistered_scripts() + bad_texts()
+    problems = missing_readmes() + unregistered_scripts() + not_to_be_started() + bad_texts()
     for problem in problems:
         print(problem)
     print(f"{len(problems)} problems")
