@@ -18,8 +18,8 @@ ARENA = TOP / "config" / "arena.json"
 
 
 def program(name):
-    """Path of a built program; the build folder comes from ARBITER_BUILD."""
-    build = pathlib.Path(os.environ.get("ARBITER_BUILD", TOP / "build" / "debug"))
+    """Path of a built program; the build folder comes from ARBITER_BUILD, else it is build/release."""
+    build = pathlib.Path(os.environ.get("ARBITER_BUILD", TOP / "build" / "release"))
     for path in (build / "bin" / name, *build.rglob(name)):
         if path.is_file() and os.access(path, os.X_OK):
             return str(path)

@@ -268,7 +268,7 @@ if __name__ == "__main__":
         if shutil.which(tool) is None:
             print(f"play: no {tool} here; tools/deps brings it")
             sys.exit(77)
-    if not (pathlib.Path(os.environ.get("ARBITER_BUILD", "build/debug")) / "bin" / "arbiter-play").exists():
+    if not (pathlib.Path(os.environ.get("ARBITER_BUILD", "build/release")) / "bin" / "arbiter-play").exists():
         print("arbiter-play is not built here: no SDL2 or SDL2_ttf")
         sys.exit(77)
     unittest.main()

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.."
 for tool in love xvfb-run xdotool; do
     command -v "$tool" >/dev/null || { echo "love: no $tool here"; exit 77; }
 done
+ARBITER_BUILD=${ARBITER_BUILD:-build/release}
 library=$ARBITER_BUILD/shared/package/libarbiter_client.so
 [ -e "$library" ] && [ -x "$ARBITER_BUILD/bin/arbiterd" ] || { echo "love: no client package in this build"; exit 77; }
 library=$(realpath "$library")
