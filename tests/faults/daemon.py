@@ -1,9 +1,11 @@
 """Starts the real programs from the build folder (ARBITER_BUILD) and reads what they say. Python's own modules only."""
+import collections
+import datetime
 import json
 import os
 import pathlib
-import queue
 import random
+import re
 import signal
 import socket
 import struct
@@ -15,6 +17,8 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 ARENA = TOP / "config" / "arena.json"
+# Only against hanging. No test may depend on how fast this machine is: it waits for what it is about.
+LIMIT_S = 300
 
 
 def program(name):
@@ -39,10 +43,38 @@ def sets(options):
     return arguments
 
 
-def run(*arguments, environment=None, timeout=20):
+def run(*arguments, environment=None, timeout=LIMIT_S):
     """Runs arbiterd to its end; returns subprocess.CompletedProcess with text."""
     return subprocess.run([program("arbiterd"), *map(str, arguments)], capture_output=True,
                           text=True, timeout=timeout, env=clean_environment(environment), check=False)
+
+
+def until(holds, what, timeout=LIMIT_S):
+    """Waits for holds() to be true; returns what it returned."""
+    end = time.monotonic() + timeout
+    while True:
+        found = holds()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"not in {timeout} s: {what}")
+        time.sleep(0.02)
+
+
+def seconds_between(first, second):
+    """Of two lines of the log, by the daemon's own clock."""
+    moments = [datetime.datetime.fromisoformat(line["ts"].replace("Z", "+00:00")) for line in (first, second)]
+    return (moments[1] - moments[0]).total_seconds()
+
+
+def until_written(journal, tick):
+    """Waits until a process that is killed now goes on at that tick or behind it. The file may be in the making."""
+    def is_written():
+        said = subprocess.run([program("arbiter-replay"), "verify", str(journal)], capture_output=True, text=True,
+                              timeout=LIMIT_S, env=clean_environment(), check=False)
+        found = re.search(r"up to (?:tick )?(\d+)", said.stdout + said.stderr)
+        return found is not None and int(found[1]) >= tick
+    until(is_written, f"tick {tick} is in {journal}")
 
 
 class Daemon:
@@ -55,7 +87,8 @@ class Daemon:
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                         text=True, env=clean_environment())
         self.lines = []
-        self.fresh = queue.Queue()
+        self.asked = collections.Counter()  # lines of an event that await_event has returned
+        self.news = threading.Condition()
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -65,8 +98,14 @@ class Daemon:
                 entry = json.loads(line)
             except ValueError:
                 entry = {"event": "", "text": line}
-            self.lines.append(entry)
-            self.fresh.put(entry)
+            with self.news:
+                self.lines.append(entry)
+                self.news.notify_all()
+        with self.news:
+            self.silent = True
+            self.news.notify_all()
+
+    silent = False  # nothing more comes
 
     def __enter__(self):
         return self
@@ -78,17 +117,37 @@ class Daemon:
         self.reader.join()
         self.process.stderr.close()
 
-    def await_event(self, event, timeout=10):
-        """The next line of that event, from those not yet asked for."""
-        end = time.monotonic() + timeout
-        while True:
-            left = end - time.monotonic()
-            try:
-                entry = self.fresh.get(timeout=max(left, 0.01))
-            except queue.Empty:
-                raise AssertionError(f"no {event} in {timeout} s: {self.lines[-40:]}") from None
-            if entry.get("event") == event:
-                return entry
+    def await_event(self, event, timeout=LIMIT_S):
+        """The next line of that event, from those of it not yet asked for."""
+        def found():
+            return [entry for entry in self.lines if entry.get("event") == event][self.asked[event]:]
+        with self.news:
+            self.news.wait_for(lambda: found() or self.silent, timeout)
+            if not found():
+                raise AssertionError(f"no {event} {'until its end' if self.silent else f'in {timeout} s'}: "
+                                     f"{self.lines[-40:]}")
+            entry = found()[0]
+        self.asked[event] += 1
+        return entry
+
+    def tick(self):
+        """Where the match is, as its answer to a SIGHUP says: it needs its --config, or --reload, unchanged."""
+        self.signal(signal.SIGHUP)
+        told = self.await_event("reloaded")
+        if told["changed"] != 0:
+            raise RuntimeError(f"the file was changed: {told}")
+        return told["tick"]
+
+    def run_on(self, ticks):
+        """Waits until so many ticks more have run; returns where the match is then."""
+        first = last = self.tick()
+        end = time.monotonic() + LIMIT_S
+        while last < first + ticks:
+            if time.monotonic() > end:
+                raise AssertionError(f"from tick {first} only to {last} in {LIMIT_S} s")
+            time.sleep(0.1)  # the log takes no more than twenty lines of an event in a second
+            last = self.tick()
+        return last
 
     def ready(self):
         return self.await_event("ready")
@@ -96,7 +155,7 @@ class Daemon:
     def signal(self, number=signal.SIGTERM):
         self.process.send_signal(number)
 
-    def end(self, timeout=20):
+    def end(self, timeout=LIMIT_S):
         """Waits for the exit; returns its status. All lines are read then."""
         status = self.process.wait(timeout)
         self.reader.join()
@@ -125,19 +184,53 @@ def enet_connect(channels=2, mtu=1223):
     return head + command + body
 
 
+class Port:
+    """What the kernel knows of the UDP socket that is bound to that port of 127.0.0.1."""
+
+    def __init__(self, port):
+        self.port = port
+
+    def waiting_bytes(self):
+        """Bytes that nobody has read yet; None: no such socket."""
+        for line in pathlib.Path("/proc/net/udp").read_text(encoding="ascii").splitlines()[1:]:
+            fields = line.split()
+            if int(fields[1].split(":")[1], 16) == self.port and fields[1].startswith("0100007F"):
+                return int(fields[4].split(":")[1], 16)
+        return None
+
+    def until_read(self, at_most=0):
+        """Waits until no more than that is unread, or the socket is gone."""
+        until(lambda: (self.waiting_bytes() or 0) <= at_most, f"port {self.port} is read")
+
+
+def answer_ms(port):
+    """How long the first datagram of someone who joins is without an answer."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(LIMIT_S)
+        client.connect(("127.0.0.1", port))
+        begun = time.perf_counter()
+        client.send(enet_connect())
+        client.recv(2048)
+        return (time.perf_counter() - begun) * 1000
+
+
 def waking_ms(port, times, asleep_s):
-    """How long a daemon that sleeps takes to answer the first datagram of someone who joins: the least, and all."""
+    """How long a daemon that sleeps takes to answer; beside each, how long this machine takes to wake a thread that
+    does nothing but answer."""
     waits = []
-    for _ in range(times):
-        time.sleep(asleep_s)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-            client.settimeout(5)
-            client.connect(("127.0.0.1", port))
-            begun = time.perf_counter()
-            client.send(enet_connect())
-            client.recv(2048)
-            waits.append((time.perf_counter() - begun) * 1000)
-    return min(waits), waits
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as echo:
+        echo.bind(("127.0.0.1", 0))
+
+        def answer():
+            for _ in range(times):
+                echo.sendto(b"", echo.recvfrom(2048)[1])
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        for _ in range(times):
+            time.sleep(asleep_s)
+            waits.append((answer_ms(port), answer_ms(echo.getsockname()[1])))
+        thread.join()
+    return waits
 
 
 class Case(unittest.TestCase):

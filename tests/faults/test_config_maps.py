@@ -26,7 +26,7 @@ TILED = shutil.which("tiled")
 def tiled(*arguments, folder):
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "XDG_RUNTIME_DIR": str(folder)}
     return subprocess.run([TILED, *map(str, arguments)], env=environment, capture_output=True,
-                          timeout=60, check=False)
+                          timeout=daemon.LIMIT_S, check=False)
 
 
 class Maps(daemon.Case):
@@ -43,7 +43,7 @@ class Maps(daemon.Case):
     def check_plays(self, path):
         """Sixteen bots for a minute of virtual time: nobody is ever inside a wall or outside the bounds."""
         done = subprocess.run([daemon.program("play_map"), daemon.ARENA, path, "60", "16", "1"], capture_output=True,
-                              text=True, timeout=250, check=False)
+                              text=True, timeout=daemon.LIMIT_S, check=False)
         self.assertEqual(done.returncode, 0, f"{path}: {done.stdout}{done.stderr[-2000:]}")
 
     def test_our_arenas(self):

@@ -40,7 +40,7 @@ class Arguments(daemon.Case):
     def test_each_tool_answers_help_and_names_what_it_does_not_know(self):
         for tool in ("arbiter-bots", "arbiter-netsim", "arbiter-sim", "arbiter-replay", "arbiter-play"):
             def run(*arguments, tool=tool):
-                done = subprocess.run([daemon.program(tool), *arguments], capture_output=True, text=True, timeout=20,
+                done = subprocess.run([daemon.program(tool), *arguments], capture_output=True, text=True, timeout=daemon.LIMIT_S,
                                       env=daemon.clean_environment(), check=False)
                 return done.returncode, done.stdout, done.stderr
             try:

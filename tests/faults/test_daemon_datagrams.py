@@ -3,36 +3,42 @@
 import os
 import random
 import socket
-import time
 import unittest
 
 import daemon
 
-OPTIONS = {"match.min_players": 2, "match.countdown_s": 0, "match.result_s": 0, "match.duration_s": 3}
+OPTIONS = {"match.min_players": 2, "match.countdown_s": 0, "match.result_s": 0, "match.duration_s": 600,
+           "shutdown.on_term": "abort"}
 
 
 class Datagrams(daemon.Case):
     def flood(self, port, datagrams):
+        """As fast as they are read: what the kernel drops proves nothing."""
+        kernel = daemon.Port(port)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             for i, data in enumerate(datagrams):
                 stranger.sendto(data, ("127.0.0.1", port))
-                if i % 50 == 49:
-                    time.sleep(0.005)
+                if i % 4 == 3:
+                    kernel.until_read(at_most=65536)
+        kernel.until_read()
 
     def play_beside(self, datagrams):
         """A match of two bots while the datagrams come; returns its last lines."""
         result = self.folder / "result.json"
         with daemon.Daemon({**OPTIONS, "match.result_path": result}) as server:
             port = server.ready()["port"]
-            self.bots(port, 2, 20)
-            server.await_event("hello")
+            self.bots(port, 2, 600)
+            for _ in range(2):
+                server.await_event("hello")
             self.flood(port, datagrams)
-            self.assertEqual(server.end(30), 0)
+            server.run_on(30)
+            server.signal()
+            self.assertEqual(server.end(), 0)
             lines = {name: server.event(name) for name in ("datagrams", "messages", "ticks")}
-        found = self.check_result(result, end_reason="time")
+        found = self.check_result(result, end_reason="aborted")
         self.assertEqual(len(found["players"]), 2)
-        # A junk flood costs ticks no time: what is late here is the machine's, and a tenth of it would show.
-        self.assertLess(lines["ticks"]["dropped"], lines["ticks"]["run"] / 10)
+        # A junk flood costs ticks no time: the usual one, and the flood comes in most of them, is done before the next.
+        self.assertLess(lines["ticks"]["work_p50_us"], 1000000 / 60)
         self.assertEqual(sum(lines["messages"][key] for key in
                              ("unknown", "short", "long", "range", "order")), 0)
         return lines
@@ -61,12 +67,12 @@ class Datagrams(daemon.Case):
         self.play_beside(datagrams)
 
     def test_strangers_that_only_connect_do_not_keep_players_out(self):
-        with daemon.Daemon({**OPTIONS, "match.duration_s": 3, "auth.timeout_ms": 1000}) as server:
+        with daemon.Daemon({**OPTIONS, "auth.timeout_ms": 1000}) as server:
             port = server.ready()["port"]
             self.flood(port, [daemon.enet_connect() for _ in range(500)])
-            self.bots(port, 2, 20)
-            server.await_event("hello", timeout=8)
-            server.await_event("hello", timeout=8)
+            self.bots(port, 2, 600)
+            server.await_event("hello")
+            server.await_event("hello")
 
 
 if __name__ == "__main__":

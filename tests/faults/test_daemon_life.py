@@ -20,42 +20,50 @@ class Life(daemon.Case):
         return {**QUICK, "match.result_path": self.result, **more}
 
     def live(self, server, bots=2):
-        """Players play; returns once the match is live."""
+        """Players play; returns once the match is live: the countdown is none, and a second of ticks has run."""
         port = server.ready()["port"]
-        self.bots(port, bots, 30)
+        self.bots(port, bots, 600)
         for _ in range(bots):
             server.await_event("hello")
-        time.sleep(1.0)
+        server.run_on(60)
 
     def test_ready_line_tells_port_id_seed_and_time(self):
         with daemon.Daemon(self.options()) as server:
             ready = server.ready()
             self.assertGreater(ready["port"], 0)
             self.assertGreater(ready["ready_ms"], 0)
-            self.assertLess(ready["ready_ms"], 1000)
             self.assertRegex(ready["match_id"], "^[0-9a-f]{32}$")
             self.assertRegex(ready["seed"], "^[0-9]+$")
             self.assertRegex(ready["ts"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 
+    def test_ready_within_a_second(self):
+        """Two milliseconds are usual; the best of a few starts, since a machine may be busy with others."""
+        took_ms = []
+        while len(took_ms) < 20 and min(took_ms, default=1000) >= 1000:
+            with daemon.Daemon(self.options()) as server:
+                took_ms.append(server.ready()["ready_ms"])
+        self.assertLess(min(took_ms), 1000)
+
     def test_nobody_joins_ends_with_its_result_after_the_timeout(self):
-        with daemon.Daemon(self.options(**{"match.join_timeout_s": 1, "match.seed": 7})) as server:
-            server.ready()
-            begun = time.monotonic()
+        # One that is to wait for longer, and began sooner, still waits then: it is not any timeout that ends it.
+        with daemon.Daemon({**QUICK, "match.join_timeout_s": 300}) as longer, \
+                daemon.Daemon(self.options(**{"match.join_timeout_s": 2, "match.seed": 7})) as server:
+            longer.ready()
+            begun = server.ready()
             self.assertEqual(server.end(), 0)
-            self.assertGreaterEqual(time.monotonic() - begun, 0.8)
-            self.assertLess(time.monotonic() - begun, 3)
+            self.assertGreater(daemon.seconds_between(begun, server.event("match_ended")), 1.5)
+            self.assertIsNone(longer.event("match_ended"))
         self.check_result(self.result, end_reason="nobody", players=[], seed="7")
 
     def test_stranger_does_not_put_the_timeout_off(self):
         with daemon.Daemon(self.options(**{"match.join_timeout_s": 2})) as server:
             port = server.ready()["port"]
-            begun = time.monotonic()
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-                while server.process.poll() is None and time.monotonic() - begun < 8:
+                def ended_meanwhile():
                     stranger.sendto(b"who is there?", ("127.0.0.1", port))
-                    time.sleep(0.05)
+                    return server.process.poll() is not None
+                daemon.until(ended_meanwhile, "it ends while the stranger goes on")
             self.assertEqual(server.end(), 0)
-            self.assertLess(time.monotonic() - begun, 4)
         self.check_result(self.result, end_reason="nobody")
 
     def test_signal_while_waiting_ends_with_its_result(self):
@@ -63,37 +71,40 @@ class Life(daemon.Case):
             with daemon.Daemon(self.options()) as server:
                 server.ready()
                 server.signal(number)
-                self.assertEqual(server.end(5), 0)
+                self.assertEqual(server.end(), 0)
             self.check_result(self.result, end_reason="aborted", players=[])
 
     def test_signal_while_live_aborts_when_told_to(self):
         with daemon.Daemon(self.options(**{"shutdown.on_term": "abort"})) as server:
             self.live(server)
             server.signal()
-            self.assertEqual(server.end(10), 0)
+            self.assertEqual(server.end(), 0)
             self.assertEqual(server.event("match_ended")["players"], 2)
         result = self.check_result(self.result, end_reason="aborted")
         self.assertEqual(len(result["players"]), 2)
 
     def test_signal_while_live_lets_the_match_finish(self):
-        options = self.options(**{"shutdown.on_term": "finish", "match.duration_s": 3,
-                                  "shutdown.grace_s": 20})
+        options = self.options(**{"shutdown.on_term": "finish", "match.duration_s": 8,
+                                  "shutdown.grace_s": 100})
         with daemon.Daemon(options) as server:
             self.live(server)
             server.signal()
             self.assertEqual(server.event("match_ended"), None)
-            self.assertEqual(server.end(15), 0)
+            self.assertEqual(server.end(), 0)
             ticks = server.event("ticks")
-            # Time that a busy machine took away is dropped and counted, never run twice.
-            self.assertAlmostEqual(ticks["run"] + ticks["dropped"], ticks["ticking_s"] * 60, delta=1.5)
+            # Time that a busy machine took away is dropped and counted, never run twice; the tick that ends the match
+            # may have been late itself.
+            missing = ticks["ticking_s"] * 60 - ticks["run"] - ticks["dropped"]
+            self.assertGreater(missing, -1.5)
+            self.assertLess(missing, 1.5 + 8 + (ticks["late_max_us"] + ticks["work_max_us"]) * 60 / 1e6)
         self.check_result(self.result, end_reason="time")
 
     def test_result_outlives_a_kill_while_it_stands_on_the_screens(self):
         with daemon.Daemon(self.options(**{"match.duration_s": 1, "match.result_s": 60})) as server:
             self.live(server)
-            server.await_event("match_ended", 15)
+            server.await_event("match_ended")
             server.process.kill()
-            server.end(10)
+            server.end()
         self.check_result(self.result, end_reason="time")
 
     def test_grace_is_the_most_that_a_match_gets(self):
@@ -101,10 +112,12 @@ class Life(daemon.Case):
                                   "shutdown.grace_s": 2})
         with daemon.Daemon(options) as server:
             self.live(server)
-            begun = time.monotonic()
             server.signal()
-            self.assertEqual(server.end(10), 0)
-            self.assertLess(time.monotonic() - begun, 3)
+            self.assertEqual(server.end(), 0)
+            # Two seconds, some of them for the goodbyes; what a busy machine took away was dropped.
+            took_s = daemon.seconds_between(server.event("shutdown"), server.event("match_ended"))
+            self.assertGreater(took_s, 0.5)
+            self.assertLess(took_s - server.event("ticks")["dropped"] / 60, 3)
         self.check_result(self.result, end_reason="aborted")
 
     def test_second_signal_does_not_wait(self):
@@ -115,34 +128,42 @@ class Life(daemon.Case):
             server.signal()
             server.await_event("shutdown")
             server.signal()
-            self.assertEqual(server.end(10), 0)
+            self.assertEqual(server.end(), 0)
         self.check_result(self.result, end_reason="aborted")
 
     def test_everyone_leaves_ends_empty(self):
         with daemon.Daemon(self.options(**{"match.idle_exit_s": 1})) as server:
             port = server.ready()["port"]
-            clients = self.bots(port, 2, 2)
-            clients.wait(20)
-            self.assertEqual(server.end(10), 0)
+            clients = self.bots(port, 2, 600)
+            for _ in range(2):
+                server.await_event("hello")
+            server.run_on(60)
+            clients.terminate()  # they say goodbye
+            clients.wait(daemon.LIMIT_S)
+            self.assertEqual(server.end(), 0)
         result = self.check_result(self.result, end_reason="empty")
         self.assertEqual(len(result["players"]), 2)
 
     def test_asleep_it_uses_no_processor(self):
-        with daemon.Daemon(self.options()) as server:
+        """The best of some seconds: it may take one to fall asleep, and another's work may be counted as its own. One
+        that wakes for each tick does so in all of them."""
+        with daemon.Daemon(self.options(**{"match.join_timeout_s": 300})) as server:
             server.ready()
             used = pathlib.Path(f"/proc/{server.process.pid}/schedstat")
-            time.sleep(0.5)
-            before = int(used.read_text().split()[0])
-            time.sleep(3)
-            spent_ns = int(used.read_text().split()[0]) - before
-            self.assertLess(spent_ns, 3 * 500000)
+            spent_ns = []
+            while len(spent_ns) < 15 and min(spent_ns, default=500000) >= 500000:
+                before = int(used.read_text().split()[0])
+                time.sleep(1)
+                spent_ns.append(int(used.read_text().split()[0]) - before)
+            self.assertLess(min(spent_ns), 500000, spent_ns)
 
     def test_asleep_it_is_back_within_a_tick(self):
         # The slowest ticks, and the best of a few: what counts is that no tick is waited for.
-        options = self.options(**{"match.tick_rate": 20, "match.join_timeout_s": 60})
+        options = self.options(**{"match.tick_rate": 20, "match.join_timeout_s": 300})
         with daemon.Daemon(options) as server:
-            least_ms, waits = daemon.waking_ms(server.ready()["port"], times=3, asleep_s=2.5)
-            self.assertLess(least_ms, 1000 / 20, waits)
+            waits = daemon.waking_ms(server.ready()["port"], times=4, asleep_s=2.5)
+            late_ms = [ours - echo for ours, echo in waits]
+            self.assertLess(min(late_ms), 1000 / 20, waits)
 
     def test_places_that_nobody_takes_cost_next_to_no_memory(self):
         if b"__asan_init" in pathlib.Path(daemon.program("arbiterd")).read_bytes():

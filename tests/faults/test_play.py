@@ -40,7 +40,7 @@ class Screen:
 
     def hands(self, *arguments):
         """One call of xdotool."""
-        subprocess.run(["xdotool", *map(str, arguments)], check=True, timeout=20, capture_output=True,
+        subprocess.run(["xdotool", *map(str, arguments)], check=True, timeout=daemon.LIMIT_S, capture_output=True,
                        env={**os.environ, "DISPLAY": self.display})
 
     def colours(self, x0=0, y0=0, x1=WIDTH, y1=HEIGHT):
@@ -90,7 +90,7 @@ class Play(daemon.Case):
         self.until(lambda: screen.count(GROUND) > 200000, "the ground is seen")
         return screen, game
 
-    def until(self, holds, what, timeout=15):
+    def until(self, holds, what, timeout=daemon.LIMIT_S):
         end = time.monotonic() + timeout
         while not holds():
             self.assertLess(time.monotonic(), end, what)
@@ -101,7 +101,7 @@ class Play(daemon.Case):
         if "PLAY_PICTURES" in os.environ:
             shutil.copy(screen.file, pathlib.Path(os.environ["PLAY_PICTURES"]) / f"{self._testMethodName}.xwd")
         screen.hands("key", "Escape")
-        said, errors = game.communicate(timeout=20)
+        said, errors = game.communicate(timeout=daemon.LIMIT_S)
         self.assertEqual((game.returncode, errors), (0, ""))
         words = said.replace(",", "").split()
         figures = dict(zip(words[0::2], map(int, words[1::2])))
@@ -133,7 +133,7 @@ class Play(daemon.Case):
         server = self.serve(mode)
         command = [daemon.program("arbiter-bots"), "--connect", f"127.0.0.1:{server.port}", "--count", "1", "--policy",
                    f"replay:{path}", "--duration", str(seconds), "--report", "json"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=daemon.clean_environment(),
+        done = subprocess.run(command, capture_output=True, text=True, timeout=daemon.LIMIT_S, env=daemon.clean_environment(),
                               check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)["clients"][0]
@@ -222,13 +222,13 @@ class Play(daemon.Case):
         time.sleep(1)
         second = daemon.Daemon({"net.port": first.port}, config=None, arguments=["--resume", str(journal)])
         self.addCleanup(second.__exit__)
-        self.until(lambda: ("ada", 1) in self.hellos(second), "the same player in its place", timeout=30)
+        self.until(lambda: ("ada", 1) in self.hellos(second), "the same player in its place", timeout=daemon.LIMIT_S)
         self.sees_itself(screen, 1)
         # One that is started anew knows nobody: then it joins as a new player.
         second.process.kill()
         second.process.wait()
         third = self.serve(net__port=first.port)
-        self.until(lambda: ("ada", 0) in self.hellos(third), "a new player", timeout=40)
+        self.until(lambda: ("ada", 0) in self.hellos(third), "a new player", timeout=daemon.LIMIT_S)
         self.sees_itself(screen, 0)
         self.leave(screen, game)
 
@@ -241,7 +241,7 @@ class Play(daemon.Case):
                 if until_s is not None:
                     time.sleep(until_s)
                     game.send_signal(signal.SIGTERM)
-                said, errors = game.communicate(timeout=40)
+                said, errors = game.communicate(timeout=daemon.LIMIT_S)
             return game.returncode, said, errors
 
         status, said, errors = run("--help")

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 import unittest
 
 import daemon
@@ -18,7 +17,7 @@ class Reload(daemon.Case):
         self.file = self.folder / "c.json"
         self.numbers = json.loads(daemon.ARENA.read_text(encoding="utf-8"))
         self.numbers["match"].update({
-            "map": str(daemon.ARENA.parent / self.numbers["match"]["map"]), "duration_s": 60, "countdown_s": 0,
+            "map": str(daemon.ARENA.parent / self.numbers["match"]["map"]), "duration_s": 600, "countdown_s": 0,
             "result_path": ""})
         self.numbers["journal"].update({"path": str(self.path), "flush_ms": 50})
         self.numbers["shutdown"]["on_term"] = "abort"
@@ -45,18 +44,18 @@ class Reload(daemon.Case):
 
     def play(self, server):
         port = server.ready()["port"]
-        self.bots(port, 4, 60, policy="aim")
+        self.bots(port, 4, 600, policy="aim")
         for _ in range(4):
             server.await_event("hello")
-        time.sleep(0.5)
+        server.run_on(30)
 
     def finish(self, server):
         server.signal(signal.SIGTERM)
-        self.assertEqual(server.end(20), 0, server.lines[-10:])
+        self.assertEqual(server.end(), 0, server.lines[-10:])
 
     def replay(self, command):
         done = subprocess.run([daemon.program("arbiter-replay"), command, str(self.path)], capture_output=True,
-                              text=True, timeout=120, env=daemon.clean_environment(), check=False)
+                              text=True, timeout=daemon.LIMIT_S, env=daemon.clean_environment(), check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
@@ -84,7 +83,7 @@ class Reload(daemon.Case):
             self.write(self.changed("arena", health=50, kill_score=3, weapons=weapons))
             third = self.hang_up(server, "reloaded")
             self.assertIn("arena.weapons[0].damage: ", third["text"])
-            time.sleep(1)
+            server.run_on(60)
             self.finish(server)
         self.replay("verify")
         found = self.reloads()
@@ -99,7 +98,7 @@ class Reload(daemon.Case):
             ("{\n \"arena\": {\"healt\": 5}}", "c.json:2:12: arena.healt: unknown key; allowed: "),
             (self.changed("arena", health=0), "arena.health: 0 is not allowed; allowed: an integer from 1 to 1000"),
             (self.changed("arena", health=500), "arena.health is 500: at most arena.health_max (100)"),
-            (self.changed("match", duration_s=61), "match.duration_s is 61, the match runs with 60: this option "
+            (self.changed("match", duration_s=61), "match.duration_s is 61, the match runs with 600: this option "
                                                    "needs a new match"),
             (self.changed("arena", max_speed=7, health=50), "arena.max_speed is 7, the match runs with 6"),
             (good[:-1], ": "),
@@ -141,8 +140,9 @@ class Reload(daemon.Case):
         with self.server() as server:
             self.play(server)
             self.write(self.changed("arena", health=50))
-            self.assertEqual(self.hang_up(server, "reloaded")["changed"], 1)
-            time.sleep(1)
+            told = self.hang_up(server, "reloaded")
+            self.assertEqual(told["changed"], 1)
+            daemon.until_written(self.path, told["tick"] + 1)
             server.process.kill()
             server.process.wait()
         arguments = ("--resume", str(self.path), "--reload", str(self.file), "--set", "net.port=0", "--set",

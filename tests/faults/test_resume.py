@@ -16,7 +16,7 @@ class Resume(daemon.Case):
         options = {"journal.path": path, "match.join_timeout_s": 1,
                    **{key.replace("__", "."): value for key, value in more.items()}}
         with daemon.Daemon(options) as server:
-            self.assertEqual(server.end(20), 0)
+            self.assertEqual(server.end(), 0)
         return path
 
     def test_matches_that_are_killed_go_on_and_have_one_result(self):
@@ -64,7 +64,7 @@ class Resume(daemon.Case):
         with daemon.Daemon({"journal.path": path}) as server:
             server.ready()
             found = subprocess.run([daemon.program("arbiterd"), "--resume", str(path)], capture_output=True, text=True,
-                                   timeout=20, env=daemon.clean_environment(), check=False)
+                                   timeout=daemon.LIMIT_S, env=daemon.clean_environment(), check=False)
             self.assertEqual(found.returncode, 74, found.stderr)
             self.assertIn("another process has this match", found.stderr)
 

@@ -21,18 +21,19 @@ class Spectators(daemon.Case):
                 **{key.replace("__", "."): value for key, value in more.items()}}
 
     def finish(self, bots):
-        out, errors = bots.communicate(timeout=60)
+        out, errors = bots.communicate(timeout=daemon.LIMIT_S)
         self.assertEqual(bots.returncode, 0, errors)
         return json.loads(out)
 
     def test_they_watch_a_match_to_its_end(self):
         with daemon.Daemon(self.options()) as server:
-            bots = start_bots(server.ready()["port"], "--count", 3, "--spectators", 5, "--seed", 7, "--duration", 30)
+            bots = start_bots(server.ready()["port"], "--count", 3, "--spectators", 5, "--seed", 7, "--duration", 600)
             report = self.finish(bots)
-            self.assertEqual(server.end(20), 0)
+            self.assertEqual(server.end(), 0)
             roles = [entry["role"] for entry in server.lines if entry.get("event") == "hello"]
             self.assertEqual(sorted(roles), ["player"] * 3 + ["spectator"] * 5)
-            self.assertLess(server.event("ticks")["live_allocations"], 10)
+            ticks = server.event("ticks")
+            self.assertLess(ticks["live_allocations"], ticks["run"] / 8)
             seen = server.event("spectators")
             self.assertEqual((seen["came"], seen["most"], seen["refused"], seen["events_dropped"]), (5, 5, 0, 0))
         found = self.check_result(self.folder / "result.json", end_reason="time")
@@ -46,14 +47,15 @@ class Spectators(daemon.Case):
     def test_with_a_delay_the_daemon_stays_until_they_saw_the_end(self):
         with daemon.Daemon(self.options(spectator__delay_s=3)) as server:
             port = server.ready()["port"]
-            watching = start_bots(port, "--count", 0, "--spectators", 2, "--duration", 40)
-            players = start_bots(port, "--count", 3, "--duration", 40)
+            watching = start_bots(port, "--count", 0, "--spectators", 2, "--duration", 600)
+            for _ in range(2):
+                server.await_event("hello")
+            players = start_bots(port, "--count", 3, "--duration", 600)
             self.finish(players)
-            played = time.monotonic()
-            self.assertIsNotNone(server.await_event("match_ended", timeout=1))
+            ended = server.await_event("match_ended")
             report = self.finish(watching)
-            self.assertGreater(time.monotonic() - played, 2.0)
-            self.assertEqual(server.end(20), 0)
+            self.assertEqual(server.end(), 0)
+            self.assertGreater(daemon.seconds_between(ended, server.event("ticks")), 2.5)
             self.assertEqual(server.event("spectators")["came"], 2)
             self.assertGreater(server.event("spectator_snapshots")["sent"], 200)
         for client in report["clients"]:
@@ -63,40 +65,39 @@ class Spectators(daemon.Case):
         options = self.options(spectator__max=1)
         with daemon.Daemon(options) as server:
             port = server.ready()["port"]
-            first = start_bots(port, "--count", 0, "--spectators", 1, "--duration", 30)
+            first = start_bots(port, "--count", 0, "--spectators", 1, "--duration", 600)
             server.await_event("hello")
-            second = start_bots(port, "--count", 0, "--spectators", 1, "--duration", 30)
-            _, errors = second.communicate(timeout=20)
+            second = start_bots(port, "--count", 0, "--spectators", 1, "--duration", 600)
+            _, errors = second.communicate(timeout=daemon.LIMIT_S)
             self.assertEqual(second.returncode, 69)
             self.assertIn("no place for another spectator", errors)
             refused = server.await_event("refused")
             self.assertEqual((refused["reason"], refused["role"]), ("full", "spectator"))
-            players = start_bots(port, "--count", 3, "--duration", 30)
+            players = start_bots(port, "--count", 3, "--duration", 600)
             self.finish(players)
             self.finish(first)
-            self.assertEqual(server.end(20), 0)
+            self.assertEqual(server.end(), 0)
 
     def test_who_only_watches_is_nobody(self):
         with daemon.Daemon(self.options(match__join_timeout_s=2)) as server:
-            bots = start_bots(server.ready()["port"], "--count", 0, "--spectators", 2, "--duration", 20)
-            bots.communicate(timeout=30)
-            self.assertEqual(server.end(20), 0)
+            bots = start_bots(server.ready()["port"], "--count", 0, "--spectators", 2, "--duration", 600)
+            bots.communicate(timeout=daemon.LIMIT_S)
+            self.assertEqual(server.end(), 0)
         self.check_result(self.folder / "result.json", end_reason="nobody")
 
     def test_a_stop_does_not_wait_for_them(self):
-        with daemon.Daemon(self.options(spectator__delay_s=30)) as server:
+        with daemon.Daemon(self.options(spectator__delay_s=60)) as server:
             port = server.ready()["port"]
-            watching = start_bots(port, "--count", 0, "--spectators", 1, "--duration", 60)
-            players = start_bots(port, "--count", 3, "--duration", 60)
+            watching = start_bots(port, "--count", 0, "--spectators", 1, "--duration", 600)
+            players = start_bots(port, "--count", 3, "--duration", 600)
             self.finish(players)
-            server.await_event("match_ended", timeout=1)
+            ended = server.await_event("match_ended")
             time.sleep(0.5)
             self.assertIsNone(server.process.poll())
-            begun = time.monotonic()
             server.process.terminate()
-            self.assertEqual(server.end(10), 0)
-            self.assertLess(time.monotonic() - begun, 5)
-            watching.communicate(timeout=20)
+            self.assertEqual(server.end(), 0)
+            self.assertLess(daemon.seconds_between(ended, server.event("ticks")), 50)
+            watching.communicate(timeout=daemon.LIMIT_S)
 
 
 if __name__ == "__main__":
