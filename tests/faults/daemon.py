@@ -203,6 +203,18 @@ class Port:
         until(lambda: (self.waiting_bytes() or 0) <= at_most, f"port {self.port} is read")
 
 
+def ports_towards(port):
+    """Local ports of the UDP sockets that are connected to that port of 127.0.0.1."""
+    lines = pathlib.Path("/proc/net/udp").read_text(encoding="ascii").splitlines()[1:]
+    return {line.split()[1] for line in lines if line.split()[2] == f"0100007F:{port:04X}"}
+
+
+def catches(pid, number):
+    """Whether that process has a handler for the signal yet."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.split("SigCgt:")[1].split()[0], 16) >> (number - 1) & 1 == 1
+
+
 def answer_ms(port):
     """How long the first datagram of someone who joins is without an answer."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:

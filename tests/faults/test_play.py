@@ -69,7 +69,7 @@ class Screen:
 class Play(daemon.Case):
     def serve(self, mode="arena", **more):
         """A match that waits for nobody: the daemon."""
-        options = {"match.min_players": 1, "match.countdown_s": 0, "match.duration_s": 120,
+        options = {"match.min_players": 1, "match.countdown_s": 0, "match.duration_s": 600,
                    "match.result_path": self.folder / "result.json",
                    **{key.replace("__", "."): value for key, value in more.items()}}
         server = daemon.Daemon(options, config=daemon.TOP / "config" / f"{mode}.json")
@@ -90,11 +90,8 @@ class Play(daemon.Case):
         self.until(lambda: screen.count(GROUND) > 200000, "the ground is seen")
         return screen, game
 
-    def until(self, holds, what, timeout=daemon.LIMIT_S):
-        end = time.monotonic() + timeout
-        while not holds():
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.1)
+    def until(self, holds, what):
+        daemon.until(holds, what)
 
     def leave(self, screen, game):
         """By the key; what it said of its connection."""
@@ -119,7 +116,7 @@ class Play(daemon.Case):
 
     def bots_first(self, server, count):
         """So many bots are there, in the first slots."""
-        self.bots(server.port, count, 60)
+        self.bots(server.port, count, 600)
         self.until(lambda: len(self.hellos(server)) == count, "bots are there")
 
     def recorded(self, path):
@@ -128,6 +125,26 @@ class Play(daemon.Case):
         self.assertEqual([line["tick"] for line in lines], list(range(len(lines))))
         held = [False] + ["fire" in line["buttons"] for line in lines]
         return lines, sum(now and not before for before, now in zip(held, held[1:]))
+
+    def until_recorded(self, path, holds, what):
+        """Waits for a line, behind all for which was waited before, that holds. They come by the second."""
+        def found():
+            lines = path.read_text(encoding="utf-8").splitlines()[:-1]
+            for number in range(self.line, len(lines)):
+                if holds(json.loads(lines[number])):
+                    self.line = number + 1
+                    return True
+            return False
+        self.until(found, f"{what} is recorded")
+
+    line = 0
+
+    def press(self, screen, recording, button, what):
+        """The mouse's first, until it is recorded; and let go."""
+        screen.hands("mousedown", 1)
+        self.until_recorded(recording, lambda line: button in line["buttons"], what)
+        screen.hands("mouseup", 1)
+        self.until_recorded(recording, lambda line: button not in line["buttons"], f"the end of {what}")
 
     def replay(self, path, mode, seconds):
         server = self.serve(mode)
@@ -148,16 +165,15 @@ class Play(daemon.Case):
         screen.hands("key", "Tab", "key", "c")
         self.until(lambda: screen.count(GRAPH, 16, 120, 500, 150) > 200, "snapshots are in the graph")
         # Walks to all sides and shoots four times.
-        for key, x, y in (("d", 900, 400), ("w", 640, 200), ("a", 300, 400), ("s", 640, 700)):
-            screen.hands("mousemove", x, y, "keydown", key, "mousedown", 1)
-            time.sleep(0.4)
-            screen.hands("mouseup", 1, "keyup", key)
-            time.sleep(0.2)
+        moves = ([127, 0], [0, 127], [-127, 0], [0, -127])
+        for key, x, y, move in zip("dwas", (900, 640, 300, 640), (400, 200, 400, 700), moves):
+            screen.hands("mousemove", x, y, "keydown", key)
+            self.until_recorded(recording, lambda line, move=move: line["move"] == move, f"a move by {key}")
+            self.press(screen, recording, "fire", "a shot")
+            screen.hands("keyup", key)
         said = self.leave(screen, game)
         self.assertGreater(said["snapshots"], 30)
         lines, presses = self.recorded(recording)
-        for move in ([127, 0], [0, 127], [-127, 0], [0, -127]):
-            self.assertIn(move, [line["move"] for line in lines])
         self.assertEqual(presses, 4)
         self.assertEqual(said["shots"], 4)
         seconds = len(lines) / 60 + 2
@@ -170,15 +186,12 @@ class Play(daemon.Case):
         screen, game = self.play(server, "--record", recording)
         self.sees_itself(screen, 8)
         screen.hands("keydown", "a")
-        time.sleep(1)
-        screen.hands("mousedown", 1)
-        time.sleep(0.5)
-        screen.hands("mouseup", 1)
+        self.until_recorded(recording, lambda line: line["move"] == [-127, 0], "a turn to the left")
+        self.press(screen, recording, "fire", "a boost")
         self.sees_itself(screen, 8)
         self.until(lambda: screen.count(colour_of_slot(8), 100, 205, 1180, 755) > 900, "its body lies behind it")
         self.leave(screen, game)
         lines, presses = self.recorded(recording)
-        self.assertIn([-127, 0], [line["move"] for line in lines], "it turned to the left")
         self.assertEqual(presses, 1)
         seconds = len(lines) / 60 + 2
         self.assertEqual(self.replay(recording, "serpent", seconds)["edges_sent"]["boost"], presses)
@@ -188,11 +201,13 @@ class Play(daemon.Case):
         self.bots_first(server, 3)
         screen, game = self.play(server, "--spectate")
         seen = set()
-        for _ in range(9):
+
+        def all_are_followed():
             screen.hands("mousemove", 700, 600, "click", 1)
             time.sleep(0.7)
-            seen |= {slot for slot in range(3) if screen.count(colour_of_slot(slot), 200, 205, 1080, 755) > 300}
-        self.assertEqual(seen, {0, 1, 2}, "one after the other is followed")
+            seen.update(slot for slot in range(3) if screen.count(colour_of_slot(slot), 200, 205, 1080, 755) > 300)
+            return seen == {0, 1, 2}
+        self.until(all_are_followed, "one after the other is followed")
         self.assertEqual(self.leave(screen, game)["inputs"], 0)
 
     def test_it_comes_back_after_its_line_was_dead(self):
@@ -203,10 +218,12 @@ class Play(daemon.Case):
         self.addCleanup(relay.stderr.close)
         self.addCleanup(relay.wait)
         self.addCleanup(relay.kill)
-        screen, game = self.play(server, port=int(relay.stderr.readline().split()[-1]))
-        # Dead for longer than the client waits, 10 s, and for less than the server keeps its place.
+        port = int(relay.stderr.readline().split()[-1])
+        screen, game = self.play(server, port=port)
+        # Dead until the client gives it up, after 10 s, and for less long than the server keeps its place.
+        sockets = daemon.ports_towards(port)
         relay.send_signal(signal.SIGSTOP)
-        time.sleep(13)
+        self.until(lambda: daemon.ports_towards(port) - sockets, "another connection is tried")
         relay.send_signal(signal.SIGCONT)
         self.until(lambda: self.hellos(server) == [("ada", 0), ("ada", 1)], "the same player in its place")
         self.sees_itself(screen, 0)
@@ -217,18 +234,19 @@ class Play(daemon.Case):
         first = self.serve(journal__path=journal, journal__flush_ms=50, match__rejoin_grace_s=60)
         self.bots_first(first, 1)
         screen, game = self.play(first)
+        daemon.until_written(journal, first.tick())
         first.process.kill()
         first.process.wait()
         time.sleep(1)
         second = daemon.Daemon({"net.port": first.port}, config=None, arguments=["--resume", str(journal)])
         self.addCleanup(second.__exit__)
-        self.until(lambda: ("ada", 1) in self.hellos(second), "the same player in its place", timeout=daemon.LIMIT_S)
+        self.until(lambda: ("ada", 1) in self.hellos(second), "the same player in its place")
         self.sees_itself(screen, 1)
         # One that is started anew knows nobody: then it joins as a new player.
         second.process.kill()
         second.process.wait()
         third = self.serve(net__port=first.port)
-        self.until(lambda: ("ada", 0) in self.hellos(third), "a new player", timeout=daemon.LIMIT_S)
+        self.until(lambda: ("ada", 0) in self.hellos(third), "a new player")
         self.sees_itself(screen, 0)
         self.leave(screen, game)
 
@@ -239,10 +257,19 @@ class Play(daemon.Case):
             with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                   env=environment) as game:
                 if until_s is not None:
+                    self.until(lambda: daemon.catches(game.pid, signal.SIGTERM), "it can be asked to end")
                     time.sleep(until_s)
                     game.send_signal(signal.SIGTERM)
                 said, errors = game.communicate(timeout=daemon.LIMIT_S)
             return game.returncode, said, errors
+
+        def status_in_match(wanted, *arguments):
+            """After a while in the match: a longer one, where it takes longer to come into it."""
+            for seconds in (2, 4, 8, 16, 32):
+                status = run("--connect", *arguments, until_s=seconds)[0]
+                if status == wanted:
+                    break
+            self.assertEqual(status, wanted, arguments)
 
         status, said, errors = run("--help")
         self.assertEqual((status, errors), (0, ""))
@@ -259,8 +286,8 @@ class Play(daemon.Case):
         self.assertEqual(run("--connect", "127.0.0.1:9", until_s=2)[0], 69)
         server = self.serve()
         for host in ("127.0.0.1", "[::ffff:127.0.0.1]"):
-            self.assertEqual(run("--connect", f"{host}:{server.port}", until_s=4)[0], 0)
-        self.assertEqual(run("--connect", f"127.0.0.1:{server.port}", "--record", "/dev/full", until_s=4)[0], 74)
+            status_in_match(0, f"{host}:{server.port}")
+        status_in_match(74, f"127.0.0.1:{server.port}", "--record", "/dev/full")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import arbiter_snapshot
 import arbiter_wire as wire
 
 LEAD_TICKS = 4
+KEPT_PONGS = 8  # the time is that of the fastest of so many: a server that was late drops time, and goes on behind
+LIMIT_S = 120  # only against hanging
 KEPT_FRAMES = 64  # newest committed snapshots; the server's baselines are among them
 TURN = 65536
 
@@ -55,7 +57,7 @@ class Connection:
         self.reliable(wire.encode("HELLO", {"version": version, "schema_hash": schema_hash, "name": name, "role": 0,
                                             "resume": token is not None, "token": token or bytes(16)}))
 
-    def wait(self, condition, seconds=10):
+    def wait(self, condition, seconds=LIMIT_S):
         """Pumps until condition() holds; whether it did."""
         end = time.monotonic() + seconds
         while not condition():
@@ -66,7 +68,7 @@ class Connection:
 
     def close(self, for_good=True):
         self.peer.disconnect(1 if for_good else 0)
-        return self.wait(lambda: self.disconnected, 3)
+        return self.wait(lambda: self.disconnected)
 
 
 class Player(Connection):
@@ -79,6 +81,7 @@ class Player(Connection):
         self.events, self.snapshot_ids, self.scores = [], [], {}
         self.frames, self.baselines = {}, 0  # newest snapshots by id; how many came as a difference
         self.pings, self.offset, self.best_rtt, self.drawn = {}, None, math.inf, None
+        self.pongs = []  # (rtt, offset), the newest
         self.sequence, self.tick, self.control = 0, None, 0
         self.waiting = []  # (sequence, control, input), not yet consumed
         self.held = {}
@@ -140,11 +143,10 @@ class Player(Connection):
         if sent is None:
             return
         rtt = max(0.0, time.monotonic() - sent - pong["wait_us"] * 1e-6)
-        if rtt <= self.best_rtt:
-            self.best_rtt = rtt
-            rate = self.welcome["tick_rate"]
-            stands = pong["tick"] + pong["fraction"] / TURN + rtt / 2 * rate
-            self.offset = stands - time.monotonic() * rate
+        rate = self.welcome["tick_rate"]
+        stands = pong["tick"] + pong["fraction"] / TURN + rtt / 2 * rate
+        self.pongs = [*self.pongs, (rtt, stands - time.monotonic() * rate)][-KEPT_PONGS:]
+        self.best_rtt, self.offset = min(self.pongs)
 
     # ---- what goes out ----
 
@@ -205,23 +207,26 @@ class Player(Connection):
             return False
         for _ in range(8):
             self.ping()
-            self.wait(lambda: not self.pings, 0.5)
+            self.wait(lambda: not self.pings)
         return self.offset is not None
 
     def play(self, seconds, **held):
-        """Holds these parts of the input for so long."""
+        """Holds these parts of the input for so many inputs, until the server has consumed them."""
         self.held = held
         for _ in range(round(seconds * self.welcome["tick_rate"])):
             self.step()
+        last = self.sequence
+        return self.play_until(lambda: not any(entry[0] <= last for entry in self.waiting), **held)
 
-    def play_until(self, condition, seconds):
-        """Plays on without steering until condition() holds; whether it did."""
-        self.held = {}
-        for _ in range(round(seconds * self.welcome["tick_rate"])):
-            if condition():
-                return True
+    def play_until(self, condition, **held):
+        """Plays on, without steering unless told, until condition() holds; whether it did."""
+        self.held = held
+        end = time.monotonic() + LIMIT_S
+        while not condition():
+            if self.disconnected or time.monotonic() > end:
+                return False
             self.step()
-        return condition()
+        return True
 
     # ---- what is known ----
 

@@ -83,9 +83,9 @@ class Browser(unittest.TestCase):
         journal = self.folder / mode
         subprocess.run([daemon.program("arbiter-sim"), "--config", daemon.TOP / f"config/{mode}.json", "--clients", "6",
                         "--seed", "5", "--ticks", "1500", "--set", "match.countdown_s=0", "--set", "match.rounds=1",
-                        "--set", "match.duration_s=300", "--journal", journal], check=True, capture_output=True, timeout=120)
+                        "--set", "match.duration_s=300", "--journal", journal], check=True, capture_output=True, timeout=daemon.LIMIT_S)
         page = subprocess.run([daemon.program("arbiter-replay"), "render", journal], check=True, capture_output=True,
-                              text=True, timeout=60).stdout
+                              text=True, timeout=daemon.LIMIT_S).stdout
         text = page.split('<script id="match" type="application/json">')[1].split("</script>")[0]
         return page, json.loads(text)
 
@@ -102,7 +102,7 @@ class Browser(unittest.TestCase):
         done = subprocess.run([BROWSER, "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                                "--disable-background-networking", f"--user-data-dir={self.folder / 'profile'}",
                                "--enable-logging=stderr", "--window-size=1100,700", f"--screenshot={picture}", "--dump-dom",
-                               file.as_uri()], capture_output=True, text=True, timeout=120, check=False)
+                               file.as_uri()], capture_output=True, text=True, timeout=daemon.LIMIT_S, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(server.seen.is_set(), done.stderr)
         self.assertEqual([line for line in done.stderr.splitlines() if "CONSOLE" in line], [])

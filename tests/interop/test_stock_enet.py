@@ -18,7 +18,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "faults"))
 import daemon as arbiterd  # noqa: E402
 
 LIVE = 2
-MATCH = {"match.min_players": 1, "match.max_players": 4, "match.countdown_s": 0, "match.duration_s": 120}
+MATCH = {"match.min_players": 1, "match.max_players": 4, "match.countdown_s": 0, "match.duration_s": 600}
 
 
 @unittest.skipIf(stock_client is None, "python3-enet is not installed")
@@ -43,10 +43,10 @@ class StockEnet(unittest.TestCase):
 
     def assert_moves(self, player, move):
         """Held for half a second, it goes that way or stands at a wall, and never against it; metres gone."""
-        player.play(0.5)
+        self.assertTrue(player.play(0.5))
         before = player.own()
         generation = player.snapshot["controlled"]
-        player.play(0.5, move=move)
+        self.assertTrue(player.play(0.5, move=move))
         after = player.own()
         self.assertEqual(player.snapshot["controlled"], generation, "still the same character")
         length = math.hypot(*move)
@@ -60,9 +60,9 @@ class StockEnet(unittest.TestCase):
             player = self.joined(port, "stock")
             welcome = player.welcome
             self.assertEqual((welcome["mode"], welcome["tick_rate"]), ("arena", 60))
-            self.assertTrue(player.play_until(lambda: player.phase() == LIVE and player.own() is not None, 15))
+            self.assertTrue(player.play_until(lambda: player.phase() == LIVE and player.own() is not None))
 
-            self.assertTrue(player.play_until(lambda: player.baselines > 10, 5), "snapshots come as differences")
+            self.assertTrue(player.play_until(lambda: player.baselines > 10), "snapshots come as differences")
 
             # Its own entity, where its own state says.
             entity, own = player.own_entity(), player.own()
@@ -85,15 +85,17 @@ class StockEnet(unittest.TestCase):
             player.edges = wire.FIRE
             player.play(0.3, aim=16384)
             self.assertAlmostEqual(player.own()["heading"], math.pi / 2, delta=1e-3)
-            self.assertTrue(player.play_until(lambda: player.counts["edges"][0] == edges + 1, 3), player.counts)
+            self.assertTrue(player.play_until(lambda: player.counts["edges"][0] > edges), player.counts)
+            self.assertEqual(player.counts["edges"][0], edges + 1)
 
             # The stream held all the while.
             ids = player.snapshot_ids
             self.assertGreater(len(ids), 100)
             self.assertTrue(all(wire.Assembly.newer(b, a) for a, b in zip(ids, ids[1:])))
             self.assertGreater(player.received["PONG"], 10)
-            self.assertGreater(player.counts["inputs_consumed"], 200)
-            self.assertEqual(player.counts["inputs_refused"], 0, player.counts)
+            self.assertTrue(player.play_until(lambda: player.counts["inputs_consumed"] > 200))
+            if daemon.event("time_dropped") is None:  # else its own clock was ahead for a while, which is no fault
+                self.assertEqual(player.counts["inputs_refused"], 0, player.counts)
             names = {event["name"] for event in player.events}
             self.assertTrue({"PLAYER", "PHASE", "REBIND"} <= names, names)
             self.assertTrue(player.close(), "the server acknowledges the disconnect")
@@ -106,15 +108,18 @@ class StockEnet(unittest.TestCase):
         with arbiterd.Daemon(MATCH, config=serpent) as daemon:
             player = self.joined(daemon.ready()["port"], "stock")
             self.assertEqual(player.welcome["mode"], "serpent")
-            self.assertTrue(player.play_until(lambda: player.phase() == LIVE and player.own() is not None, 15))
+            self.assertTrue(player.play_until(lambda: player.phase() == LIVE and player.own() is not None))
             player.play(0.1)
             before = player.own()
-            player.play(0.25, move=(-127, 0))
+
+            def turned():
+                return math.remainder(player.own()["heading"] - before["heading"], math.tau)
+            self.assertTrue(player.play_until(lambda: abs(turned()) > 0.1, move=(-127, 0)))
+            self.assertGreater(turned(), 0, "left is counter-clockwise")
+            self.assertTrue(player.play_until(lambda: math.dist(
+                (before["x"], before["y"]), (player.own()["x"], player.own()["y"])) > 0.3, move=(-127, 0)), "it goes")
             after, entity = player.own(), player.own_entity()
-            turned = math.remainder(after["heading"] - before["heading"], math.tau)
-            self.assertTrue(0.1 < turned < math.pi, f"left is counter-clockwise: {turned}")
             self.assertEqual(entity["kind"], "head")
-            self.assertGreater(math.dist((before["x"], before["y"]), (after["x"], after["y"])), 0.3)
             self.assertGreater(len(entity["body"]), 1)
             self.assertLess(math.dist(entity["body"][0], (after["x"], after["y"])), entity["length"] + 1)
             self.assertTrue(player.close())
@@ -145,7 +150,7 @@ class StockEnet(unittest.TestCase):
         with arbiterd.Daemon(MATCH) as daemon:
             port = daemon.ready()["port"]
             player = self.joined(port, "honest")
-            self.assertTrue(player.play_until(lambda: player.phase() == LIVE and player.own() is not None, 15))
+            self.assertTrue(player.play_until(lambda: player.phase() == LIVE and player.own() is not None))
             player.play(0.5)
             before, snapshots = player.own(), len(player.snapshot_ids)
             vandal = stock_client.Connection(port)
@@ -166,19 +171,19 @@ class StockEnet(unittest.TestCase):
                 vandal.reliable(message)
                 vandal.pump(5)
                 player.play(0.05)
-            end = time.monotonic() + 20
+            end = time.monotonic() + stock_client.LIMIT_S
             while vandal.refused is None and not vandal.disconnected and time.monotonic() < end:
                 vandal.reliable(dice.randbytes(30))
                 vandal.pump(1)
                 player.play(0.02)
             self.assertIsNotNone(vandal.refused, "who goes on is disconnected")
             self.assertEqual(vandal.refused["reason"], wire.PAGE.refusals["PROTOCOL"])
+            self.assertTrue(player.play_until(lambda: len(player.snapshot_ids) > snapshots + 20))
             player.play(0.5)
             after = player.own()
             self.assertAlmostEqual(after["x"], before["x"], delta=1e-6, msg="nobody steered")
             self.assertAlmostEqual(after["y"], before["y"], delta=1e-6)
             self.assertEqual(after["outside_changes"], before["outside_changes"])
-            self.assertGreater(len(player.snapshot_ids), snapshots + 20)
             self.assertFalse(player.disconnected)
             counted = self.ended(daemon)
             self.assertGreaterEqual(counted["short"], 2, counted)
