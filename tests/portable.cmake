@@ -43,7 +43,7 @@ foreach(file IN LISTS files)
         set(label slow)
     endif()
     # 77: no emulator here.
-    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 300 SKIP_RETURN_CODE 77
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT ${ARBITER_TEST_LIMIT_S} SKIP_RETURN_CODE 77
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endforeach()
 
@@ -54,19 +54,19 @@ set(support "${PROJECT_SOURCE_DIR}/tests/support")
 if(TARGET arbiter-bots AND CMAKE_CROSSCOMPILING_EMULATOR)
     add_test(NAME foreign/match COMMAND "${support}/play_match.sh" "${ARBITER_NATIVE_BUILD}/bin"
         ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:arbiter-bots>)
-    set_tests_properties(foreign/match PROPERTIES LABELS foreign TIMEOUT 120 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+    set_tests_properties(foreign/match PROPERTIES LABELS foreign TIMEOUT ${ARBITER_TEST_LIMIT_S} RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
 endif()
 # What this machine recorded gives the same states there.
 if(TARGET arbiter-replay AND CMAKE_CROSSCOMPILING_EMULATOR)
     list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
     add_test(NAME foreign/journal COMMAND "${support}/play_match.sh" "${ARBITER_NATIVE_BUILD}/bin")
-    set_tests_properties(foreign/journal PROPERTIES LABELS foreign TIMEOUT 120 RUN_SERIAL TRUE SKIP_RETURN_CODE 77
+    set_tests_properties(foreign/journal PROPERTIES LABELS foreign TIMEOUT ${ARBITER_TEST_LIMIT_S} RUN_SERIAL TRUE SKIP_RETURN_CODE 77
         ENVIRONMENT "ARBITER_REPLAY=${emulator} $<TARGET_FILE:arbiter-replay>")
 endif()
 if("game" IN_LIST ARBITER_FOREIGN AND CMAKE_CROSSCOMPILING_EMULATOR)
     add_test(NAME foreign/install COMMAND "${support}/foreign_install_test.sh" "${PROJECT_BINARY_DIR}"
         "${ARBITER_NATIVE_BUILD}/bin" "${toolchain}" ${CMAKE_CROSSCOMPILING_EMULATOR})
-    set_tests_properties(foreign/install PROPERTIES LABELS foreign TIMEOUT 120 RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+    set_tests_properties(foreign/install PROPERTIES LABELS foreign TIMEOUT ${ARBITER_TEST_LIMIT_S} RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
 endif()
 
 if(NOT "game" IN_LIST ARBITER_FOREIGN)
@@ -76,4 +76,4 @@ find_program(ARBITER_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH NO_CMAK
 string(REGEX REPLACE "nm$" "" tools "${CMAKE_NM}")
 add_test(NAME foreign/abi COMMAND "${ARBITER_PYTHON}" "${support}/check_abi.py"
     "${PROJECT_BINARY_DIR}/shared/package" --tools "${tools}" --enet $<TARGET_FILE:enet>)
-set_tests_properties(foreign/abi PROPERTIES LABELS foreign TIMEOUT 120)
+set_tests_properties(foreign/abi PROPERTIES LABELS foreign TIMEOUT ${ARBITER_TEST_LIMIT_S})

@@ -124,8 +124,8 @@ class Daemon:
         with self.news:
             self.news.wait_for(lambda: found() or self.silent, timeout)
             if not found():
-                raise AssertionError(f"no {event} {'until its end' if self.silent else f'in {timeout} s'}: "
-                                     f"{self.lines[-40:]}")
+                newest = "\n".join(map(str, self.lines[-15:]))
+                raise AssertionError(f"no {event} {'until its end' if self.silent else f'in {timeout} s'}:\n{newest}")
             entry = found()[0]
         self.asked[event] += 1
         return entry
@@ -165,6 +165,11 @@ class Daemon:
         """The newest line of that event, or None."""
         found = [entry for entry in self.lines if entry.get("event") == name]
         return found[-1] if found else None
+
+    def seconds_to_end(self, name):
+        """From the newest line of that event to the end of the match, without the time that was dropped because the
+        machine was busy. Of a match of 60 ticks a second, that is over."""
+        return seconds_between(self.event(name), self.event("match_ended")) - self.event("ticks")["dropped"] / 60
 
 
 def start_bots(port, count, duration_s, policy="wander", seed=1):

@@ -41,13 +41,9 @@ class Match(daemon.Case):
     def check_report(self, report, count):
         clients = report["clients"]
         self.assertEqual(len(clients), count)
-        consumed = sum(client["inputs_consumed"] for client in clients)
-        starved = sum(client["inputs_starved"] for client in clients)
-        self.assertGreater(consumed, 0)
-        # A busy machine may starve some (how few they are where it is not: tests/sim); a client whose clock is wrong
-        # starves them all.
-        self.assertLess(starved, consumed / 2)
         for client in clients:
+            # A busy machine starves some inputs (how few it is else: tests/sim); a clock that is wrong makes all late.
+            self.assertGreater(client["inputs_consumed"], 20, client["id"])
             self.assertEqual(client["edges"], client["edges_sent"], client["id"])
             self.assertEqual(client["corrections"]["count"], 0, client["id"])
             self.assertGreater(client["snapshots"], 0)

@@ -41,6 +41,7 @@ class Returns(daemon.Case):
             bots.kill()
             bots.wait()
             self.assertEqual(server.end(), 0)
+            self.assertLess(server.seconds_to_end("session_ended"), 15, "the grace is half a minute unless set")
         found = self.check_result(self.folder / "result.json", end_reason="empty")
         self.assertEqual(len(found["players"]), 3)
 

@@ -20,43 +20,53 @@ finish() {
 }
 trap finish EXIT
 
-# Walks right, then up, shooting; whoever is killed meanwhile comes back and goes on.
+# Walks to all sides, shooting, until the game says that it has all that is wanted of it; then its picture is taken.
+# Whoever is killed meanwhile comes back and goes on.
 cat >"$work/play" <<'PLAY'
-love tools/love --library "$1" --header shared/client/arbiter_client.h --name lua --screenshot "$2" --after 8 "127.0.0.1:$3" &
+love tools/love --library "$1" --header shared/client/arbiter_client.h --name lua --screenshot "$2" "127.0.0.1:$3" >"$4" &
 game=$!
-sleep 2
-for step in d:900:400 w:640:200 a:300:400 s:640:700; do
-    IFS=: read -r key x y <<<"$step"
-    xdotool mousemove "$x" "$y" keydown "$key" mousedown 1
-    sleep 1
-    xdotool mouseup 1 keyup "$key"
+enough() {
+    read -r _ entities _ players _ snapshots _ inputs _ fired _ moved _ < <(tail -n 1 "$4")
+    [ "${snapshots:-0}" -ge 60 ] && [ "$players" = 6 ] && [ "$entities" -ge "$5" ] && [ "$inputs" -ge 120 ] &&
+        [ "$fired" -ge 1 ] && [ "$moved" = 1 ]
+}
+until enough "$@"; do
+    for step in d:900:400 w:640:200 a:300:400 s:640:700; do
+        kill -0 "$game" || exit 1
+        IFS=: read -r key x y <<<"$step"
+        xdotool mousemove "$x" "$y" keydown "$key" mousedown 1
+        sleep 1
+        xdotool mouseup 1 keyup "$key"
+    done
 done
+xdotool key p
 wait "$game"
 PLAY
-# play MODE PICTURE: sets entities, players, ... as the game said them.
+# play MODE PICTURE ENTITIES: until so many are in view; sets corrections as the game said them.
 play() {
     local mode=$1 picture=$2 port= line
     : >"$work/server.log" # so that it can be read before the server is there
     "$ARBITER_BUILD/bin/arbiterd" --config "config/$mode.json" --set net.port=0 --set match.min_players=1 \
-        --set match.countdown_s=0 --set match.duration_s=120 --set match.result_path="$work/result.json" 2>"$work/server.log" &
+        --set match.countdown_s=0 --set match.duration_s=3600 --set match.result_path="$work/result.json" 2>"$work/server.log" &
     started+=($!)
-    for _ in $(seq 100); do
+    for _ in $(seq 1200); do
         port=$(sed -n 's/.*"event":"ready".*"port":\([0-9]*\).*/\1/p' "$work/server.log")
         [ -z "$port" ] || break
         sleep 0.1
     done
     [ -n "$port" ] || { cat "$work/server.log"; echo "love: the server did not become ready"; exit 1; }
-    "$ARBITER_BUILD/bin/arbiter-bots" --connect "127.0.0.1:$port" --count 5 --policy wander --seed 1 --duration 60 >/dev/null &
+    "$ARBITER_BUILD/bin/arbiter-bots" --connect "127.0.0.1:$port" --count 5 --policy wander --seed 1 --duration 3600 >/dev/null &
     started+=($!)
-    HOME=$work SDL_AUDIODRIVER=dummy timeout 60 xvfb-run -a -s "-screen 0 1280x800x24" \
-        bash "$work/play" "$library" "$picture" "$port" >"$work/said" 2>"$work/errors" ||
+    : >"$work/said"
+    HOME=$work SDL_AUDIODRIVER=dummy timeout 600 xvfb-run -a -s "-screen 0 1280x800x24" \
+        bash "$work/play" "$library" "$picture" "$port" "$work/said" "$3" 2>"$work/errors" ||
         { cat "$work/said" "$work/errors"; echo "love: the game failed"; exit 1; }
     kill "${started[@]}"
     wait "${started[@]}" || true
     started=()
-    line=$(grep '^entities ' "$work/said") || { cat "$work/said" "$work/errors"; exit 1; }
+    line=$(grep '^entities ' "$work/said" | tail -n 1) || { cat "$work/said" "$work/errors"; exit 1; }
     echo "love: $mode: $line"
-    read -r _ entities _ players _ snapshots _ inputs _ fired _ moved _ corrections <<<"$line"
+    corrections=${line##* }
     [ -z "${LOVE_PICTURES:-}" ] || cp "$picture" "$LOVE_PICTURES/love_$mode.png"
 }
 
@@ -74,13 +84,12 @@ if not eval(sys.argv[2]):
 CODE
 }
 
-play arena "$work/arena.png"
-[ "$entities" -ge 3 ] && [ "$players" = 6 ] && [ "$snapshots" -ge 60 ] && [ "$inputs" -ge 120 ]
-[ "$fired" -ge 1 ] && [ "$moved" = 1 ] && [ "$corrections" = 0 ]
+play arena "$work/arena.png" 3
+[ "$corrections" = 0 ] || { echo "love: $corrections corrections"; exit 1; }
 # Ground, walls and the white ring around the own character.
 colours "$work/arena.png" 'near(36, 41, 48) > 200000 and near(107, 117, 133) > 3000 and near(255, 255, 255) > 100'
 
-play serpent "$work/serpent.png"
-[ "$players" = 6 ] && [ "$snapshots" -ge 60 ] && [ "$corrections" = 0 ]
+play serpent "$work/serpent.png" 1
+[ "$corrections" = 0 ] || { echo "love: $corrections corrections"; exit 1; }
 # Ground, and food in its colour.
 colours "$work/serpent.png" 'near(36, 41, 48) > 200000 and near(204, 204, 102) > 100'

@@ -11,7 +11,7 @@ source tests/support/server.sh
 cmake --install "$build" --prefix "$work/prefix" --component client >"$work/log" || { cat "$work/log"; exit 1; }
 
 start_server "$native/arbiterd" --config config/arena.json --set match.min_players=1 --set match.countdown_s=0 \
-    --set match.duration_s=120 --set match.result_path="$work/result.json"
+    --set match.duration_s=3600 --set match.result_path="$work/result.json"
 
 cp -r tests/support/outside "$work/game"
 cmake -S "$work/game" -B "$work/game/build" --toolchain "$toolchain" -DCMAKE_BUILD_TYPE=Release \

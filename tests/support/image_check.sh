@@ -40,11 +40,16 @@ run arbiterd --version
 run arbiterd --config /usr/local/share/arbiter/config/arena.json --check-config
 echo "image: playing a match"
 run sh -c '
-    arbiterd --config /usr/local/share/arbiter/config/arena.json --set net.port=45123 --set match.min_players=2 \
-        --set match.duration_s=3 --set match.countdown_s=1 &
+    arbiterd --config /usr/local/share/arbiter/config/arena.json --set net.port=0 --set match.min_players=2 \
+        --set match.duration_s=3 --set match.countdown_s=1 2>/tmp/log &
     server=$!
-    sleep 1
-    arbiter-bots --connect 127.0.0.1:45123 --count 2 --policy aim --seed 1 --duration 10 --report json >/dev/null
+    port=
+    while [ -z "$port" ] && kill -0 $server; do
+        port=$(sed -n "s/.*\"event\":\"ready\".*\"port\":\([0-9]*\).*/\1/p" /tmp/log)
+        sleep 0.1
+    done
+    cat /tmp/log >&2
+    arbiter-bots --connect "127.0.0.1:$port" --count 2 --policy aim --seed 1 --duration 600 --report json >/dev/null
     wait $server && grep -q end_reason /var/lib/arbiter/arena_result.json' 2>"$work/log" || { tail -n 20 "$work/log"; exit 1; }
 size=$(image images --format '{{.Size}}' localhost/arbiter)
 echo "image: works, $size with its base"

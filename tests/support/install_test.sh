@@ -13,18 +13,26 @@ library=$(dirname "$(find "$prefix" -name libarbiter_client.a)")
 
 # A match to join: nobody is waited for, and it outlasts this test.
 start_server "$prefix/bin/arbiterd" --config "$prefix/share/arbiter/config/arena.json" --set match.min_players=1 \
-    --set match.countdown_s=0 --set match.duration_s=120 --set match.result_path="$work/result.json"
+    --set match.countdown_s=0 --set match.duration_s=3600 --set match.result_path="$work/result.json"
 
 cp -r tests/support/outside "$work/game"
 cmake -S "$work/game" -B "$work/game/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" &&
     cmake --build "$work/game/build" >>"$work/log" || { cat "$work/log"; exit 1; }
 "$work/game/build/game_shared" "$port"
 "$work/game/build/game_static" "$port"
-# The listing of the guide plays for a moment: it leaves with the match, which is longer.
+# The listing of the guide plays until it tells where it is; else it would leave with the match, which is longer.
 plays() {
-    local status=0
-    timeout -s KILL 3 stdbuf -oL "$@" 127.0.0.1 "$port" >"$work/said" 2>&1 || status=$?
-    [ "$status" = 137 ] && grep -q 'I am at' "$work/said" || { cat "$work/said"; echo "$1 does not play: $status"; exit 1; }
+    local game
+    stdbuf -oL "$@" 127.0.0.1 "$port" >"$work/said" 2>&1 &
+    game=$!
+    for _ in $(seq 2400); do
+        grep -q 'I am at' "$work/said" && break
+        kill -0 "$game" 2>/dev/null || break
+        sleep 0.05
+    done
+    kill -0 "$game" 2>/dev/null && grep -q 'I am at' "$work/said" || { cat "$work/said"; echo "$1 does not play"; exit 1; }
+    kill -KILL "$game"
+    wait "$game" || true
 }
 plays "$work/game/build/first_client"
 

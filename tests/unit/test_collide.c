@@ -383,24 +383,24 @@ static void play_random(uint64_t seed, float size, int ticks)
     cr_expect_gt(met, (uint32_t)ticks / 5, "%u", met);
 }
 
-Test(collide, grid_and_all_pairs_agree_spread_out, .timeout = 60)
+Test(collide, grid_and_all_pairs_agree_spread_out, .timeout = 1200)
 {
     play_random(1, 30, 400);
 }
 
-Test(collide, grid_and_all_pairs_agree_crowded, .timeout = 60)
+Test(collide, grid_and_all_pairs_agree_crowded, .timeout = 1200)
 {
     play_random(2, 6, 200);
 }
 
 /* The plane is larger than the square of buckets: cells far apart share one. */
-Test(collide, grid_and_all_pairs_agree_where_it_is_folded, .timeout = 60)
+Test(collide, grid_and_all_pairs_agree_where_it_is_folded, .timeout = 1200)
 {
     play_random(3, 70, 600);
 }
 
 /* Parts larger than a cell, beside small ones. */
-Test(collide, grid_and_all_pairs_agree_about_large_ones, .timeout = 60)
+Test(collide, grid_and_all_pairs_agree_about_large_ones, .timeout = 1200)
 {
     one_is_large = 20;
     play_random(4, 60, 200);

@@ -21,7 +21,7 @@ static void tear_down(void)
     rig_clean();
 }
 
-TestSuite(config_corrupt, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(config_corrupt, .init = set_up, .fini = tear_down, .timeout = 1200);
 
 static const char *const shipped[] = {"arena", "serpent"};
 enum { SHIPPED = 2, TEXT_MAX = 64 * 1024 };

@@ -187,7 +187,7 @@ static struct slow slow_cast(struct arb_vec2 o, struct arb_vec2 d, struct arb_ve
     return slow;
 }
 
-Test(geometry, a_million_random_casts_agree_with_a_slow_exact_version, .timeout = 240)
+Test(geometry, a_million_random_casts_agree_with_a_slow_exact_version, .timeout = 1200)
 {
     struct arb_rng rng;
     arb_rng_seed(&rng, 11, 1);

@@ -140,12 +140,12 @@ static void walk_rooms(uint64_t seed, int rooms, struct arb_vec2 middle)
     cr_expect_gt(steps, rooms * 1000, "most rooms have a place to start");
 }
 
-Test(geometry_slide, never_inside_and_never_through, .timeout = 120)
+Test(geometry_slide, never_inside_and_never_through, .timeout = 1200)
 {
     walk_rooms(1, 120, (struct arb_vec2){0, 0});
 }
 
-Test(geometry_slide, never_inside_and_never_through_at_the_edge_of_the_world, .timeout = 120)
+Test(geometry_slide, never_inside_and_never_through_at_the_edge_of_the_world, .timeout = 1200)
 {
     walk_rooms(2, 60, (struct arb_vec2){4075, -4075});
 }

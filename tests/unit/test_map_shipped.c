@@ -88,7 +88,7 @@ Test(map_shipped, the_foundry_has_spawns_for_both_teams)
     arb_arena_free(&arena);
 }
 
-Test(map_shipped, random_damage_is_loaded_or_refused_in_one_line, .timeout = 120)
+Test(map_shipped, random_damage_is_loaded_or_refused_in_one_line, .timeout = 1200)
 {
     struct arb_rng rng;
     uint64_t seed = 20240718;

@@ -660,7 +660,7 @@ static void check_ranges(void)
     cr_assert_eq(points, got.frame.point_count);
 }
 
-Test(proto_delta, no_bytes_break_the_decoder, .timeout = 120)
+Test(proto_delta, no_bytes_break_the_decoder, .timeout = 1200)
 {
     struct arb_rng rng;
     arb_rng_seed(&rng, 26, 1);

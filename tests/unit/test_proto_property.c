@@ -97,7 +97,7 @@ static uint64_t seed(void)
     return text != NULL ? strtoull(text, NULL, 10) : 20260101;
 }
 
-Test(proto_property, no_bytes_break_a_decoder, .timeout = 240)
+Test(proto_property, no_bytes_break_a_decoder, .timeout = 1200)
 {
     cr_log_info("ARBITER_SEED=%llu", (unsigned long long)seed());
     for (size_t i = 0; i < proto_sample_count; i++) {

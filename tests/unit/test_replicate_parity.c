@@ -104,7 +104,7 @@ static double wait_of(bool parity, uint32_t points, uint32_t percent)
     return sum / TRIALS;
 }
 
-Test(replicate_parity, makes_long_entities_come_sooner_where_there_is_loss, .timeout = 120)
+Test(replicate_parity, makes_long_entities_come_sooner_where_there_is_loss, .timeout = 1200)
 {
     static const uint32_t percents[] = {5, 20};
     for (int i = 0; i < 2; i++) {

@@ -522,7 +522,7 @@ static uint32_t slow_shot(const struct rewind_ray *ray, struct rewind_hit *hits)
     return count;
 }
 
-Test(rewind, the_tree_of_bounds_changes_no_shot, .timeout = 60)
+Test(rewind, the_tree_of_bounds_changes_no_shot, .timeout = 1200)
 {
     static struct rewind_hit all[300];
     arb_rng_seed(&rng, 9, 9);

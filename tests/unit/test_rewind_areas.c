@@ -213,7 +213,7 @@ static bool is_hit(const struct rewind_hit *hits, uint32_t count, struct arb_key
     return false;
 }
 
-Test(rewind_areas, overlaps_equal_a_slow_version, .timeout = 60)
+Test(rewind_areas, overlaps_equal_a_slow_version, .timeout = 1200)
 {
     arb_rng_seed(&rng, 11, 1);
     uint32_t touched = 0;
@@ -243,7 +243,7 @@ Test(rewind_areas, overlaps_equal_a_slow_version, .timeout = 60)
 }
 
 /* Where a sweep says that it touches it does, and nowhere before. */
-Test(rewind_areas, sweeps_equal_a_slow_version, .timeout = 60)
+Test(rewind_areas, sweeps_equal_a_slow_version, .timeout = 1200)
 {
     arb_rng_seed(&rng, 12, 1);
     uint32_t met = 0;

@@ -2,7 +2,7 @@
 --
 --     love tools/love [--library FILE] [--header FILE] [--name NAME] HOST:PORT
 --
--- For tests: --screenshot FILE --after SECONDS writes a picture and ends.
+-- For tests: with --screenshot FILE it tells twice a second what it has; key p writes the picture and ends.
 local ffi = require("ffi")
 local arbiter = require("arbiter")
 local draw = require("draw")
@@ -12,7 +12,7 @@ local options = {
     header = os.getenv("ARBITER_HEADER") or "/usr/local/include/arbiter_client.h",
     name = os.getenv("USER") or "love",
 }
-local game = { tracers = {}, time = 0 }
+local game = { tracers = {}, time = 0, told = 0 }
 local C -- the library, once it is loaded
 
 local function parse(arguments)
@@ -105,6 +105,24 @@ local function hear(event)
     end
 end
 
+local function tell()
+    local s = game.statistics
+    print(("entities %d players %d snapshots %d inputs %d fired %d moved %d corrections %d"):format(
+        game.view.entity_count, game.view.player_count, tonumber(s.snapshots), tonumber(s.inputs_sent),
+        tonumber(s.edges_sent[0]), game.moved and 1 or 0, s.corrections.count))
+    io.flush()
+end
+
+local function take_picture()
+    love.graphics.captureScreenshot(function(image)
+        local file = assert(io.open(options.screenshot, "wb"))
+        file:write(image:encode("png"):getString())
+        file:close()
+        tell()
+        love.event.quit(0)
+    end)
+end
+
 function love.update(dt)
     local now = C.arbiter_now_ns()
     game.time = game.time + dt
@@ -122,18 +140,9 @@ function love.update(dt)
     if game.view.connection == C.ARBITER_OFFLINE then
         game.reason = arbiter.reason(game.client)
     end
-    if options.screenshot and game.time >= tonumber(options.after) and not game.pictured then
-        game.pictured = true
-        love.graphics.captureScreenshot(function(image)
-            local file = assert(io.open(options.screenshot, "wb"))
-            file:write(image:encode("png"):getString())
-            file:close()
-            local s = game.statistics
-            print(("entities %d players %d snapshots %d inputs %d fired %d moved %d corrections %d"):format(
-                game.view.entity_count, game.view.player_count, tonumber(s.snapshots), tonumber(s.inputs_sent),
-                tonumber(s.edges_sent[0]), game.moved and 1 or 0, s.corrections.count))
-            love.event.quit(0)
-        end)
+    if options.screenshot and game.time >= game.told + 0.5 then
+        game.told = game.time
+        tell()
     end
     local own = game.view.own
     game.moved = game.moved or own.exists and own.vx * own.vx + own.vy * own.vy > 1
@@ -147,6 +156,8 @@ function love.keypressed(key)
     if key == "escape" then
         C.arbiter_client_disconnect(game.client, C.arbiter_now_ns())
         love.event.quit(0)
+    elseif key == "p" and options.screenshot then
+        take_picture()
     elseif key == "tab" then
         draw.details = not draw.details
     elseif key == "return" and game.reason then

@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     const uint64_t start = arbiter_now_ns();
     arbiter_client_connect(client, "127.0.0.1", (uint16_t)atoi(argv[1]), start);
     struct arbiter_view view = {0};
-    while (view.entity_count == 0 && arbiter_now_ns() - start < 5000000000U) {
+    while (view.entity_count == 0 && arbiter_now_ns() - start < 120000000000U) {
         arbiter_client_poll(client, arbiter_now_ns());
         arbiter_client_sample(client, arbiter_now_ns(), &view);
     }

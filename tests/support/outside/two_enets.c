@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     arbiter_client_connect(client, "127.0.0.1", (uint16_t)atoi(argv[1]), start);
     struct arbiter_view view = {0};
     int got = 0;
-    while ((got != 3 || view.entity_count == 0) && arbiter_now_ns() - start < 5000000000U) {
+    while ((got != 3 || view.entity_count == 0) && arbiter_now_ns() - start < 120000000000U) {
         got |= serve(server) | serve(own) << 1;
         arbiter_client_poll(client, arbiter_now_ns());
         arbiter_client_sample(client, arbiter_now_ns(), &view);
