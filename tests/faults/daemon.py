@@ -268,6 +268,14 @@ class Case(unittest.TestCase):
         self.addCleanup(stop)
         return process
 
+    def check_edges(self, client):
+        """Of one client of a report: each press that it sent is one at the server. A stall of a quarter second sets its
+        time anew, and the ticks that it made inputs for may be none of the server's then: nothing is counted twice."""
+        if client["resyncs"] == 0:
+            self.assertEqual(client["edges"], client["edges_sent"], client["id"])
+        for name, count in client["edges"].items():
+            self.assertLessEqual(count, client["edges_sent"][name], f"{client['id']} {name}")
+
     def check_lagcomp(self, found):
         self.assertEqual(set(found), {"max_rewind_ms", "bucket_ms", "rewound_ms", "rewound_hit_ms", "cover_hit_ms",
                                       "claims", "late", "unseen", "spared"})

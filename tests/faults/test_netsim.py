@@ -373,7 +373,7 @@ class Match(daemon.Case):
 
     def check_clients(self, clients):
         for one in clients:
-            self.assertEqual(one["edges"], one["edges_sent"], one["id"])
+            self.check_edges(one)
             self.assertEqual(one["corrections"]["count"], 0, one["id"])
             self.assertGreater(one["snapshots"], 0)
 
