@@ -176,7 +176,8 @@ def play_all(kills, seed, say=print):
             done += 1  # it was over before the first one
     median, limit = statistics.median(lost or [0]), FLUSH_MS + SLACK_MS + max(disk, default=0)
     if median > limit:
-        wrong.append(f"of play is lost at a kill: median {median:.0f} ms, more than {limit:.0f} ms: {lost}")
+        wrong.append(f"of play is lost at a kill: median {median:.0f} ms, more than {limit:.0f} ms: "
+                     f"{[round(ms) for ms in lost]}")
     say(f"{done} kills, {number} matches, {len(wrong)} wrong; of play lost at a kill, beyond the window: median "
         f"{median:.0f} ms, worst {max(lost, default=0):.0f} ms; {twice} results came again under the same key; seed {seed}")
     return wrong
