@@ -13,7 +13,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { CONFIG_ERROR_BYTES = 1024, CONFIG_PATH_BYTES = 256, CONFIG_MODES_MAX = 8 };
+enum {
+    CONFIG_ERROR_BYTES = 1024,
+    CONFIG_PATH_BYTES = 256,
+    CONFIG_MODES_MAX = 8,
+    CONFIG_SESSIONS_MAX = 3000, /* net.max_sessions: what the transport has places for */
+};
 
 struct config {
     char mode[32];               /* match.mode */

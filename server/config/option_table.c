@@ -62,7 +62,7 @@ const struct option config_options[] = {
      .doc = "Numeric address to listen on; 0.0.0.0: all of IPv4; ::: both families."},
     {"net.port", OPTION_INT, AT(net.port), 0, 65535, "40000", .unit = "",
      .doc = "UDP port; 0: any free one, which the log's ready line tells."},
-    {"net.max_sessions", OPTION_INT, AT(net.max_sessions), 0, 4095, "0", .unit = "",
+    {"net.max_sessions", OPTION_INT, AT(net.max_sessions), 0, CONFIG_SESSIONS_MAX, "0", .unit = "",
      .doc = "Connections at one time, players, spectators and those who are being refused; 0: 16 "
             "more than match.max_players and spectator.max together."},
     {"net.messages_per_tick", OPTION_INT, AT(net.messages_per_tick), 1, 64, "16", .unit = "",

@@ -29,6 +29,10 @@ enum {
     SHAPE_BYTES = 160, /* of a static shape in the welcome, in parts and counted by the transport */
 };
 
+_Static_assert((int)CONFIG_SESSIONS_MAX <= (int)ARB_NET_PEERS_MAX &&
+                   2 * (int)ARB_PLAYERS_MAX + (int)SPARE_SESSIONS <= (int)ARB_NET_PEERS_MAX,
+               "whatever is configured, the transport has places for it");
+
 /* The choices of shutdown.on_term. */
 enum { ON_TERM_FINISH, ON_TERM_ABORT };
 
@@ -39,7 +43,7 @@ struct daemon {
     const struct loop_serving *serving;
     uint8_t match_id[16];
     struct arb_geometry *geometry;
-    struct arb_carrier *carrier; /* until the transport owns it */
+    struct arb_carrier *carrier; /* NULL once the transport owns it */
     struct net *net;
     struct match *match;
     bool diverged; /* by the synctest: whatever follows is worth nothing */
@@ -162,6 +166,7 @@ static enum arb_result open_net(struct daemon *daemon, struct arb_arena *arena, 
     result = draw(&options.seed, sizeof options.seed, error);
     if (result != ARB_OK) return result;
     struct arb_net *transport = arb_net_create(daemon->carrier, &options, loop_now_ns());
+    daemon->carrier = NULL; /* it owns it, and has closed it where there is none */
     if (transport == NULL) {
         snprintf(error, LOOP_ERROR_BYTES, "out of memory for %u sessions", sessions);
         return ARB_MEMORY;
@@ -434,11 +439,8 @@ static void close_all(struct daemon *daemon)
     close_trace(daemon);
     loop_journal_close(daemon->journal);
     if (daemon->match != NULL) match_destroy(daemon->match);
-    if (daemon->net != NULL) {
-        net_destroy(daemon->net);
-    } else if (daemon->carrier != NULL) {
-        arb_carrier_close(daemon->carrier);
-    }
+    if (daemon->net != NULL) net_destroy(daemon->net);
+    arb_carrier_close(daemon->carrier);
     if (daemon->geometry != NULL) arb_geometry_destroy(daemon->geometry);
 }
 

@@ -34,10 +34,16 @@ static void size_pool(struct arb_pool *pool, uint32_t peers)
     arb_pool_init(pool, counts);
 }
 
+/* Slots for strangers, beside those of the peers. */
+#define HALF_OPEN_OF(peers) ((peers) / 4 + 4)
+_Static_assert(ARB_NET_PEERS_MAX + HALF_OPEN_OF(ARB_NET_PEERS_MAX) <=
+                   (int)ENET_PROTOCOL_MAXIMUM_PEER_ID,
+               "ENet can name all of them");
+
 struct arb_net *arb_net_create(struct arb_carrier *carrier, const struct arb_net_options *options,
                                uint64_t now_ns)
 {
-    ARB_ASSERT(options->peer_capacity > 0);
+    ARB_ASSERT(options->peer_capacity > 0 && options->peer_capacity <= ARB_NET_PEERS_MAX);
     ARB_ASSERT(!carrier->is_client || options->peer_capacity == 1);
     struct arb_net *net = arb_mem_alloc(sizeof *net);
     net->carrier = carrier;
@@ -45,9 +51,8 @@ struct arb_net *arb_net_create(struct arb_carrier *carrier, const struct arb_net
     net->now_ns = now_ns;
     net->enet_ns = net->options.clock_start_ms * 1000000ULL;
     net->arrived_slot = ARB_NET_NOWHERE;
-    net->half_open_max = carrier->is_client ? 0 : options->peer_capacity / 4 + 4;
+    net->half_open_max = carrier->is_client ? 0 : HALF_OPEN_OF(options->peer_capacity);
     net->slot_count = options->peer_capacity + net->half_open_max;
-    ARB_ASSERT(net->slot_count <= ENET_PROTOCOL_MAXIMUM_PEER_ID);
     net->slots = arb_mem_alloc(net->slot_count * sizeof *net->slots);
     net->places = arb_mem_alloc(options->peer_capacity * sizeof *net->places);
     for (uint32_t i = 0; i < net->slot_count; i++) {

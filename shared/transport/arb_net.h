@@ -25,6 +25,7 @@ enum {
      * headers (4) and a fragment's (24). */
     ARB_NET_MESSAGE_MAX = ARB_NET_MTU - 28,
     ARB_NET_ADDRESS_TEXT = 64, /* numeric address and port as text, with NUL */
+    ARB_NET_PEERS_MAX = 3000,  /* of an endpoint: ENet names 4,095, strangers take some of them */
 };
 
 /* ---- carriers: where datagrams go ---- */
@@ -138,7 +139,7 @@ struct arb_net_counters {
 };
 
 struct arb_net_options {
-    uint32_t peer_capacity; /* 1 for a client */
+    uint32_t peer_capacity; /* 1 for a client, at most ARB_NET_PEERS_MAX */
     uint32_t seed;          /* ENet's random seed */
     /* A peer with more unacknowledged reliable bytes is cut (each message counts 64 more); 0: 256
      * KiB. */
@@ -150,7 +151,7 @@ struct arb_net_options {
         clock_start_ms; /* where ENet's clock of 32 bits begins, for tests of its end; 0: 1,000 */
 };
 
-/* Takes ownership of the carrier. NULL when there is no memory. */
+/* The carrier is the endpoint's from now on, and closed when there is no memory for it (NULL). */
 struct arb_net *arb_net_create(struct arb_carrier *carrier, const struct arb_net_options *options,
                                uint64_t now_ns);
 /* Closes the carrier too. Peers are not told: disconnect and flush first. */

@@ -652,6 +652,28 @@ Test(transport, the_same_seed_gives_the_same_deliveries)
     free(elsewhere);
 }
 
+Test(transport, the_largest_endpoint_has_a_place_for_strangers_still)
+{
+    struct arb_link line = {0};
+    struct arb_simnet *sim = arb_simnet_create(1);
+    struct arb_carrier *carrier = arb_simnet_open(sim, line, line);
+    struct arb_carrier *way = arb_simnet_connect(sim, carrier, line, line);
+    struct arb_net_options options = {.peer_capacity = ARB_NET_PEERS_MAX};
+    struct arb_net *server = arb_net_create(carrier, &options, 0);
+    struct arb_net *client = arb_net_create(way, &(struct arb_net_options){.peer_capacity = 1}, 0);
+    cr_assert(server != NULL && client != NULL);
+    cr_assert(arb_net_connect(client, 0));
+    for (uint64_t ms = 1; ms < 100 && arb_net_connected_count(server) == 0; ms++) {
+        arb_simnet_advance(sim, ms * 1000);
+        arb_net_service(client, ms * 1000000);
+        arb_net_service(server, ms * 1000000);
+    }
+    cr_expect_eq(arb_net_connected_count(server), 1);
+    arb_net_destroy(client);
+    arb_net_destroy(server);
+    arb_simnet_destroy(sim);
+}
+
 static uint32_t connect_id_with(uint32_t seed)
 {
     struct arb_simnet *sim = arb_simnet_create(1);
