@@ -142,6 +142,7 @@ static void do_name(struct match_codec *codec, char name[ARB_NAME_BYTES])
     for (size_t i = 0; i < length; i++) {
         name[i] = (char)(unsigned char)do_bits(codec, (unsigned char)name[i], 8);
     }
+    if (codec->reads && !arb_proto_text_valid(name, length)) refuse(codec, ARB_DECODE_RANGE);
 }
 
 static void do_token_hash(struct match_codec *codec, uint8_t hash[PORT_TOKEN_HASH_BYTES])

@@ -286,7 +286,6 @@ static const uint8_t *get_line(const uint8_t *at, struct match_result_player *li
     line->deaths = (uint32_t)values[4];
     line->deaths_by_nobody = (uint32_t)values[5];
     memcpy(line->name, at, sizeof line->name);
-    line->name[sizeof line->name - 1] = '\0';
     return at + sizeof line->name;
 }
 
@@ -305,7 +304,10 @@ bool match_journal_end_decode(const uint8_t *bytes, size_t size, struct match_re
     }
     out->end_reason = (enum arb_end_reason)reason;
     out->player_count = (uint32_t)count;
-    for (uint32_t i = 0; i < count; i++)
+    bool good = true;
+    for (uint32_t i = 0; i < count; i++) {
         at = get_line(at, &out->players[i]);
-    return true;
+        good = good && arb_proto_name_valid(out->players[i].name);
+    }
+    return good;
 }

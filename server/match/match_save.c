@@ -258,8 +258,7 @@ static bool own_part_is_good(const struct match *match, const struct block_head 
     }
     archive = archive_part(saved->loaded_archive, block->line_count);
     for (uint32_t i = 0; i < archive.count; i++) {
-        const struct world_player *line = &saved->loaded_archive[i];
-        if (line->name[sizeof line->name - 1] != '\0') return false;
+        if (!arb_proto_name_valid(saved->loaded_archive[i].name)) return false;
     }
     return arb_form_check_all(&parts[0]) && arb_form_check_all(&parts[1]) &&
            arb_form_check_all(&parts[2]) && arb_form_check_all(&archive) &&

@@ -86,7 +86,7 @@ static bool body_is_good(const struct world *world, uint16_t index, const struct
 static bool player_is_good(const struct world *world, uint16_t slot)
 {
     const struct world_player *player = &world->players[slot];
-    if (player->name[sizeof player->name - 1] != '\0') return false;
+    if (!arb_proto_name_valid(player->name)) return false; /* others are told of it */
     if (arb_key_is_none(player->controlled)) {
         return player->controlled.id == 0;
     }

@@ -44,9 +44,7 @@ static bool in_range(float value, float low, float high)
 
 static bool config_valid(const struct arbiter_config *c)
 {
-    const char *end = memchr(c->name, '\0', sizeof c->name);
-    return c->abi == ARBITER_CLIENT_ABI && end != NULL &&
-           arb_proto_text_valid(c->name, (size_t)(end - c->name)) &&
+    return c->abi == ARBITER_CLIENT_ABI && arb_proto_name_valid(c->name) &&
            c->interpolation_min_ms <= c->interpolation_max_ms && c->interpolation_max_ms <= 10000 &&
            in_range(c->correction_half_life_ms, 0.0F, 10000.0F) &&
            in_range(c->correction_tolerance_m, 0.0F, 1000.0F) &&

@@ -68,6 +68,8 @@ int arb_message_type(const uint8_t *bytes, size_t size);
 /* Texts of the wire are UTF-8 without control characters (U+0000..U+001F, U+007F..U+009F). `size`
  * without the NUL. */
 bool arb_proto_text_valid(const char *text, size_t size);
+/* Whether a name may stand in a message: it ends within its bytes, and is such a text. */
+bool arb_proto_name_valid(const char name[ARB_NAME_BYTES]);
 
 /* ---- HELLO, REFUSED, PING, PONG, SPECTATE, COUNTS, LATE: fixed tables ---- */
 

@@ -1,5 +1,7 @@
 #include "shared/proto/arb_proto.h"
 
+#include <string.h>
+
 /* One code point of UTF-8 at `bytes`: its length, 0 when malformed (overlong, surrogate, beyond
  * U+10FFFF, cut). */
 static size_t code_point(const uint8_t *bytes, size_t size, uint32_t *out)
@@ -43,4 +45,10 @@ bool arb_proto_text_valid(const char *text, size_t size)
         at += length;
     }
     return true;
+}
+
+bool arb_proto_name_valid(const char name[ARB_NAME_BYTES])
+{
+    const char *end = memchr(name, '\0', ARB_NAME_BYTES);
+    return end != NULL && arb_proto_text_valid(name, (size_t)(end - name));
 }

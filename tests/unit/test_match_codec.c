@@ -354,3 +354,22 @@ Test(match_codec, a_reload_of_a_mode_without_such_numbers_is_refused)
     struct match_codec *of_none = match_codec_create(&arena, &none);
     cr_assert_eq(match_record_decode(of_none, 1000, bytes, size, &decoded), ARB_DECODE_UNKNOWN);
 }
+
+/* Others are told of it, and a message takes no other. */
+Test(match_codec, a_name_that_no_message_takes_is_refused)
+{
+    static const char *const names[] = {"ada", "\xFF", "a\x07", "\xC3"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct match_command join = {.type = MATCH_COMMAND_JOIN, .session.index = UINT16_MAX};
+        strncpy(join.name, names[i], sizeof join.name - 1);
+        record.tick = 1000;
+        record.commands[0] = join;
+        record.command_count = 1;
+        match_codec_reset(writes);
+        match_codec_reset(reads);
+        size_t size = match_record_encode(writes, &record, bytes, sizeof bytes);
+        enum arb_decode reason = match_record_decode(reads, 1000, bytes, size, &decoded);
+        cr_expect_eq(reason, i == 0 ? ARB_DECODE_OK : ARB_DECODE_RANGE, "%zu: %s", i,
+                     arb_decode_text(reason));
+    }
+}

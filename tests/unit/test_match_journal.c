@@ -402,6 +402,11 @@ Test(match_journal, results_come_back_and_damaged_ones_do_not)
     for (size_t cut = 0; cut < size; cut++) {
         cr_assert_not(match_journal_end_decode(bytes, cut, &back));
     }
+    uint8_t *name = bytes + MATCH_JOURNAL_END_BYTES + 26;
+    cr_assert_eq(memcmp(name, "ada", 4), 0);
+    *name = 0xFF;
+    cr_expect_not(match_journal_end_decode(bytes, size, &back), "a name that no message has");
+    *name = 'a';
     bytes[0] = 99;
     cr_expect_not(match_journal_end_decode(bytes, size, &back));
 }

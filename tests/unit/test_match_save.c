@@ -463,6 +463,26 @@ Test(match_save, the_text_says_what_is_wrong)
     close_hostile();
 }
 
+/* A message to others takes no such name: a match that went on with it would stop at its first. */
+Test(match_save, a_name_that_no_message_takes_is_refused)
+{
+    open_hostile();
+    char *name = run.match->world.players[0].name;
+    strcpy(name, "\xFF");
+    struct block made = save(run.match, MATCH_SAVE_WHOLE);
+    refused_for(made, "has an impossible player");
+    free(made.bytes);
+    strcpy(name, "ada");
+    run.match->archive[0] = run.match->world.players[0];
+    strcpy(run.match->archive[0].name, "a\x07");
+    run.match->archive_count = 1;
+    run.match->archive_hash = match_archive_hash(run.match->archive, 1);
+    made = save(run.match, MATCH_SAVE_WHOLE);
+    refused_for(made, "its seats and its players");
+    free(made.bytes);
+    close_hostile();
+}
+
 Test(match_save, a_block_says_what_it_is)
 {
     struct match_save_about about;
