@@ -156,6 +156,9 @@ class Journal(daemon.Case):
         here, there = (replay("seek", path, 190) for path in (self.path, clip))
         self.assertEqual(here.returncode, 0, here.stderr)
         self.assertEqual(here.stdout, there.stdout)
+        lines = [json.loads(line) for line in replay("export", self.path).stdout.splitlines()]
+        recorded = next(line["checksum"] for line in lines if line.get("tick") == 189)
+        self.assertRegex(here.stdout, f"^tick 190, checksum [0-9a-f]*{recorded},")
         self.assertEqual(replay("clip", self.path, 1, 2, clip).returncode, 74, "it is never overwritten")
         done = replay("diff", clip, clip)
         self.assertEqual((done.returncode, done.stdout), (0, "the same up to tick 201\n"))

@@ -11,14 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum arb_result open_or_tell(struct replay *replay, const char *path)
-{
-    char error[REPLAY_ERROR_BYTES];
-    enum arb_result result = replay_open(replay, path, error);
-    if (result != ARB_OK) fprintf(stderr, "arbiter-replay: %s\n", error);
-    return result;
-}
-
 /* ---- diff ---- */
 
 static void compare_text(const char *what, const char *a, const char *b, FILE *out)
@@ -103,8 +95,7 @@ static void print_end(const struct replay *replay, const struct match_replay_ste
                       bool other_goes_on, FILE *out)
 {
     if (step->record != NULL) return;
-    bool whole = step->status == MATCH_REPLAY_STOPPED && step->journal == JOURNAL_READ_FINISHED;
-    if (!whole) {
+    if (!replay_is_whole(step)) {
         replay_print_end(replay, step, out);
     } else if (other_goes_on) {
         fprintf(out, "%s ends there, the other goes on\n", replay->path);
@@ -145,9 +136,9 @@ static enum arb_result compare_ticks(struct replay *a, struct replay *b, FILE *o
 enum arb_result replay_diff(const char *first, const char *second, FILE *out)
 {
     static struct replay a, b;
-    enum arb_result result = open_or_tell(&a, first);
+    enum arb_result result = replay_open(&a, first);
     if (result != ARB_OK) return result;
-    result = open_or_tell(&b, second);
+    result = replay_open(&b, second);
     if (result == ARB_OK) {
         bool comparable = compare_heads(a.head, b.head, out);
         result = comparable ? compare_ticks(&a, &b, out) : ARB_NO_RESULT;
@@ -257,7 +248,7 @@ enum arb_result replay_clip(const char *path, arb_tick from, arb_tick to, const 
                             FILE *out)
 {
     struct replay replay;
-    enum arb_result result = open_or_tell(&replay, path);
+    enum arb_result result = replay_open(&replay, path);
     if (result != ARB_OK) return result;
     struct clip clip = {.path = name};
     if (!open_clip(&clip, replay.head)) {

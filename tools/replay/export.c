@@ -188,12 +188,8 @@ static void print_head(const struct replay *replay, FILE *out)
 enum arb_result replay_export(const char *path, FILE *out)
 {
     struct replay replay;
-    char error[REPLAY_ERROR_BYTES];
-    enum arb_result result = replay_open(&replay, path, error);
-    if (result != ARB_OK) {
-        fprintf(stderr, "arbiter-replay: %s\n", error);
-        return result;
-    }
+    enum arb_result result = replay_open(&replay, path);
+    if (result != ARB_OK) return result;
     struct match_replay_step step;
     print_head(&replay, out);
     do {
@@ -210,7 +206,7 @@ enum arb_result replay_export(const char *path, FILE *out)
             fprintf(out, "{\"gap\":%" PRIu64 ",\"ticks\":%" PRIu64 "}\n", step.tick, step.recorded);
         }
     } while (step.status < MATCH_REPLAY_DIVERGED);
-    if (step.status != MATCH_REPLAY_STOPPED || step.journal != JOURNAL_READ_FINISHED) {
+    if (!replay_is_whole(&step)) {
         replay_print_end(&replay, &step, stderr);
         result = ARB_DATA;
     }

@@ -234,8 +234,7 @@ static enum arb_result print_page(struct page *page)
     fputs(render_page_after, page->out);
     arb_mem_free(page->shown);
     arb_mem_free(page->lines);
-    bool whole = step.status == MATCH_REPLAY_STOPPED && step.journal == JOURNAL_READ_FINISHED;
-    if (whole) return ARB_OK;
+    if (replay_is_whole(&step)) return ARB_OK;
     replay_print_end(replay, &step, stderr);
     return step.status == MATCH_REPLAY_DIVERGED ? ARB_NO_RESULT : ARB_DATA;
 }
@@ -243,12 +242,8 @@ static enum arb_result print_page(struct page *page)
 enum arb_result replay_render(const char *path, FILE *out)
 {
     struct replay replay;
-    char error[REPLAY_ERROR_BYTES];
-    enum arb_result result = replay_open(&replay, path, error);
-    if (result != ARB_OK) {
-        fprintf(stderr, "arbiter-replay: %s\n", error);
-        return result;
-    }
+    enum arb_result result = replay_open(&replay, path);
+    if (result != ARB_OK) return result;
     struct page *page = arb_mem_alloc(sizeof *page);
     page->out = out;
     page->replay = &replay;

@@ -12,10 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { ERROR_BYTES = CONFIG_ERROR_BYTES };
+
 static enum arb_result fail(const struct replay *replay, enum arb_result result, char *error,
                             const char *what)
 {
-    snprintf(error, REPLAY_ERROR_BYTES, "%.200s: %.800s", replay->path, what);
+    snprintf(error, ERROR_BYTES, "%.200s: %.800s", replay->path, what);
     return result;
 }
 
@@ -82,7 +84,7 @@ static enum arb_result open_match(struct replay *replay, char *error)
 {
     const struct journal_head *head = replay->head;
     const struct rules *rules = rules_modes[mode_of(replay)];
-    char sentence[REPLAY_ERROR_BYTES / 2];
+    char sentence[ERROR_BYTES / 2];
     if (!rules->check(
             replay->config.mode_params[mode_of(replay)], (uint32_t)replay->config.match.tick_rate,
             (uint32_t)replay->config.match.max_players, &replay->map, sentence, sizeof sentence)) {
@@ -103,8 +105,9 @@ static enum arb_result open_match(struct replay *replay, char *error)
     return ARB_OK;
 }
 
-enum arb_result replay_open(struct replay *out, const char *path, char error[REPLAY_ERROR_BYTES])
+enum arb_result replay_open(struct replay *out, const char *path)
 {
+    char error[ERROR_BYTES];
     memset(out, 0, sizeof *out);
     out->path = path;
     out->file = (struct journal_file){.fd = -1, .limit = UINT64_MAX};
@@ -112,7 +115,9 @@ enum arb_result replay_open(struct replay *out, const char *path, char error[REP
     enum arb_result result = open_reader(out, error);
     if (result == ARB_OK) result = load(out, error);
     if (result == ARB_OK) result = open_match(out, error);
-    if (result != ARB_OK) replay_close(out);
+    if (result == ARB_OK) return ARB_OK;
+    fprintf(stderr, "arbiter-replay: %s\n", error);
+    replay_close(out);
     return result;
 }
 
@@ -149,6 +154,11 @@ void replay_print_string(const char *text, FILE *out)
     fputc('"', out);
 }
 
+bool replay_is_whole(const struct match_replay_step *step)
+{
+    return step->status == MATCH_REPLAY_STOPPED && step->journal == JOURNAL_READ_FINISHED;
+}
+
 void replay_print_end(const struct replay *replay, const struct match_replay_step *step, FILE *out)
 {
     fprintf(out, "%s: good up to tick %" PRIu64 ": ", replay->path, step->tick);
@@ -159,20 +169,12 @@ void replay_print_end(const struct replay *replay, const struct match_replay_ste
     }
 }
 
-static bool is_whole(const struct match_replay_step *step)
-{
-    return step->status == MATCH_REPLAY_STOPPED && step->journal == JOURNAL_READ_FINISHED;
-}
-
 enum arb_result replay_seek(const char *path, arb_tick tick, FILE *out)
 {
     struct replay replay;
-    char error[REPLAY_ERROR_BYTES], text[MATCH_REPLAY_TEXT_BYTES];
-    enum arb_result result = replay_open(&replay, path, error);
-    if (result != ARB_OK) {
-        fprintf(stderr, "arbiter-replay: %s\n", error);
-        return result;
-    }
+    char text[MATCH_REPLAY_TEXT_BYTES];
+    enum arb_result result = replay_open(&replay, path);
+    if (result != ARB_OK) return result;
     struct match_replay_step step = {.status = MATCH_REPLAY_TICK};
     if (!match_replay_seek(replay.steps, tick, text) && text[0] != '\0') {
         fprintf(stderr, "arbiter-replay: %s: %s\n", path, text);
@@ -185,8 +187,8 @@ enum arb_result replay_seek(const char *path, arb_tick tick, FILE *out)
     if (match_tick(replay.match) == tick && step.status < MATCH_REPLAY_DIVERGED) {
         const struct world *world = match_world(replay.match);
         fprintf(out, "tick %" PRIu64 ", checksum %016" PRIx64 ", %u entities\n", tick,
-                world_checksum(world), world->head->entity_count);
-    } else if (step.status < MATCH_REPLAY_DIVERGED || is_whole(&step)) {
+                match_checksum(replay.match), world->head->entity_count);
+    } else if (step.status < MATCH_REPLAY_DIVERGED || replay_is_whole(&step)) {
         fprintf(stderr, "arbiter-replay: %s: tick %" PRIu64 " is not in it: ", path, tick);
         if (tick >= replay.head->first_tick && tick < match_tick(replay.match)) {
             fprintf(stderr, "it lies in a gap up to tick %" PRIu64 "\n", match_tick(replay.match));

@@ -10,8 +10,6 @@
 #include "shared/base/arb_result.h"
 #include "shared/move/arb_geometry.h"
 
-enum { REPLAY_ERROR_BYTES = CONFIG_ERROR_BYTES };
-
 struct replay {
     const char *path;
     struct journal_file file;
@@ -25,14 +23,16 @@ struct replay {
     struct match_replay *steps;
 };
 
-/* ARB_FILES, ARB_DATA, ARB_CONFIG or ARB_MEMORY with one sentence in `error`; nothing is open then.
- */
-enum arb_result replay_open(struct replay *out, const char *path, char error[REPLAY_ERROR_BYTES]);
+/* ARB_FILES, ARB_DATA, ARB_CONFIG or ARB_MEMORY with one sentence to the standard error; nothing is
+ * open then. `path` outlives it. */
+enum arb_result replay_open(struct replay *out, const char *path);
 void replay_close(struct replay *replay);
 
 /* Another match of the same numbers, of the replay's arena; the caller destroys it. */
 struct match *replay_match(struct replay *replay);
 
+/* That step found the end of a file that is good to its last byte. */
+bool replay_is_whole(const struct match_replay_step *step);
 /* "up to S[tick]: why it goes no further", of a step that stopped or was refused. */
 void replay_print_end(const struct replay *replay, const struct match_replay_step *step, FILE *out);
 

@@ -17,14 +17,6 @@ static double now_s(void)
     return (double)at.tv_sec + (double)at.tv_nsec * 1e-9;
 }
 
-static enum arb_result open_or_tell(struct replay *replay, const char *path)
-{
-    char error[REPLAY_ERROR_BYTES];
-    enum arb_result result = replay_open(replay, path, error);
-    if (result != ARB_OK) fprintf(stderr, "arbiter-replay: %s\n", error);
-    return result;
-}
-
 struct tally {
     uint64_t ticks, keyframes, gaps, missing;
     uint64_t commands, inputs, late, shots;
@@ -103,7 +95,7 @@ static void print_verified(const struct replay *replay, const struct tally *tall
 enum arb_result replay_verify(const char *path, FILE *out)
 {
     struct replay replay;
-    enum arb_result result = open_or_tell(&replay, path);
+    enum arb_result result = replay_open(&replay, path);
     if (result != ARB_OK) return result;
     struct tally tally = {0};
     struct match_replay_step step;
@@ -120,8 +112,7 @@ enum arb_result replay_verify(const char *path, FILE *out)
         result = diverged(&replay, &step, out);
     } else {
         print_verified(&replay, &tally, took_s, out);
-        bool whole = step.status == MATCH_REPLAY_STOPPED && step.journal == JOURNAL_READ_FINISHED;
-        if (!whole) {
+        if (!replay_is_whole(&step)) {
             replay_print_end(&replay, &step, stderr);
             result = ARB_DATA;
         }
@@ -178,7 +169,7 @@ static void print_result(const struct match_result *result, FILE *out)
 enum arb_result replay_info(const char *path, FILE *out)
 {
     struct replay replay;
-    enum arb_result result = open_or_tell(&replay, path);
+    enum arb_result result = replay_open(&replay, path);
     if (result != ARB_OK) return result;
     struct tally tally = {0};
     struct match_replay_step step;
@@ -197,7 +188,7 @@ enum arb_result replay_info(const char *path, FILE *out)
     if (found != NULL) print_result(found, out);
     if (found == NULL) fprintf(out, "result      none: the match did not come to its end\n");
     free(found);
-    if (step.journal != JOURNAL_READ_FINISHED) {
+    if (!replay_is_whole(&step)) {
         replay_print_end(&replay, &step, stderr);
         result = ARB_DATA;
     }
