@@ -35,13 +35,31 @@ void arb_client_send_hello(struct arbiter_client *client)
 
 /* ---- REFUSED ---- */
 
-const char arb_client_token_text[] = "the server keeps no place for this player";
-const char arb_client_replaced_text[] = "this player has come on another connection";
-
-const char *arb_client_full_text(const struct arbiter_client *client)
+void arb_client_end_refused(struct arbiter_client *client, uint32_t refusal)
 {
-    return client->config.spectate ? "the match has no place for another spectator"
-                                   : "the match is full";
+    static const struct {
+        enum arbiter_reason reason;
+        const char *text;
+    } given[] = {
+        [0] = {ARBITER_REASON_LOST, "the connection was lost"},
+        [ARB_REFUSED_VERSION] = {ARBITER_REASON_VERSION, "the server speaks another version"},
+        [ARB_REFUSED_FULL] = {ARBITER_REASON_FULL, "the match is full"},
+        [ARB_REFUSED_ENDED] = {ARBITER_REASON_ENDED, "the match is over"},
+        [ARB_REFUSED_PROTOCOL] = {ARBITER_REASON_PROTOCOL, "the server refused our messages"},
+        [ARB_REFUSED_SHUTDOWN] = {ARBITER_REASON_SHUTDOWN, "the server stops"},
+        [ARB_REFUSED_KICKED] = {ARBITER_REASON_KICKED, "the server removed this player"},
+        [ARB_REFUSED_TOKEN] = {ARBITER_REASON_TOKEN, "the server keeps no place for this player"},
+        [ARB_REFUSED_REPLACED] = {ARBITER_REASON_REPLACED,
+                                  "this player has come on another connection"},
+    };
+#define X(value, name, text) +1
+    _Static_assert(sizeof given / sizeof given[0] == 1 ARB_REFUSAL_MAP(X), "a row for each");
+#undef X
+    uint32_t index = refusal < sizeof given / sizeof given[0] ? refusal : 0;
+    bool full_of_spectators = index == ARB_REFUSED_FULL && client->config.spectate;
+    arb_client_end(client, given[index].reason,
+                   full_of_spectators ? "the match has no place for another spectator"
+                                      : given[index].text);
 }
 
 static void refused(struct arbiter_client *client, const uint8_t *bytes, size_t size)
@@ -54,38 +72,17 @@ static void refused(struct arbiter_client *client, const uint8_t *bytes, size_t 
     }
     client->info.server_version = message.server_version;
     client->info.server_schema = message.server_hash;
-    char text[ARBITER_TEXT_BYTES];
-    switch ((enum arb_refusal)message.reason) {
-    case ARB_REFUSED_VERSION:
-        snprintf(text, sizeof text,
-                 "the server speaks version %u (schema %016" PRIx64
-                 "), this client version %u (schema %016" PRIx64 ")",
-                 message.server_version, message.server_hash, (unsigned)ARB_PROTOCOL_VERSION,
-                 arb_proto_schema_hash());
-        arb_client_end(client, ARBITER_REASON_VERSION, text);
-        break;
-    case ARB_REFUSED_FULL:
-        arb_client_end(client, ARBITER_REASON_FULL, arb_client_full_text(client));
-        break;
-    case ARB_REFUSED_ENDED:
-        arb_client_end(client, ARBITER_REASON_ENDED, "the match is over");
-        break;
-    case ARB_REFUSED_PROTOCOL:
-        arb_client_end(client, ARBITER_REASON_PROTOCOL, "the server refused our messages");
-        break;
-    case ARB_REFUSED_SHUTDOWN:
-        arb_client_end(client, ARBITER_REASON_SHUTDOWN, "the server stops");
-        break;
-    case ARB_REFUSED_KICKED:
-        arb_client_end(client, ARBITER_REASON_KICKED, "the server removed this player");
-        break;
-    case ARB_REFUSED_TOKEN:
-        arb_client_end(client, ARBITER_REASON_TOKEN, arb_client_token_text);
-        break;
-    case ARB_REFUSED_REPLACED:
-        arb_client_end(client, ARBITER_REASON_REPLACED, arb_client_replaced_text);
-        break;
+    if (message.reason != ARB_REFUSED_VERSION) {
+        arb_client_end_refused(client, message.reason);
+        return;
     }
+    char text[ARBITER_TEXT_BYTES];
+    snprintf(text, sizeof text,
+             "the server speaks version %u (schema %016" PRIx64
+             "), this client version %u (schema %016" PRIx64 ")",
+             message.server_version, message.server_hash, (unsigned)ARB_PROTOCOL_VERSION,
+             arb_proto_schema_hash());
+    arb_client_end(client, ARBITER_REASON_VERSION, text);
 }
 
 /* ---- WELCOME ---- */

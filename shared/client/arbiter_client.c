@@ -289,22 +289,7 @@ static void disconnected(struct arbiter_client *client, uint32_t data)
     } else if (client->connection == ARBITER_DISCONNECTING) {
         arb_client_end(client, ARBITER_REASON_ASKED, "disconnected as asked");
     } else {
-        const struct {
-            enum arbiter_reason reason;
-            const char *text;
-        } given[] = {
-            [0] = {ARBITER_REASON_LOST, "the connection was lost"},
-            [ARB_REFUSED_VERSION] = {ARBITER_REASON_VERSION, "the server speaks another version"},
-            [ARB_REFUSED_FULL] = {ARBITER_REASON_FULL, arb_client_full_text(client)},
-            [ARB_REFUSED_ENDED] = {ARBITER_REASON_ENDED, "the match is over"},
-            [ARB_REFUSED_PROTOCOL] = {ARBITER_REASON_PROTOCOL, "the server refused our messages"},
-            [ARB_REFUSED_SHUTDOWN] = {ARBITER_REASON_SHUTDOWN, "the server stops"},
-            [ARB_REFUSED_KICKED] = {ARBITER_REASON_KICKED, "the server removed this player"},
-            [ARB_REFUSED_TOKEN] = {ARBITER_REASON_TOKEN, arb_client_token_text},
-            [ARB_REFUSED_REPLACED] = {ARBITER_REASON_REPLACED, arb_client_replaced_text},
-        };
-        uint32_t index = data < sizeof given / sizeof given[0] ? data : 0;
-        arb_client_end(client, given[index].reason, given[index].text);
+        arb_client_end_refused(client, data);
     }
 }
 

@@ -13,6 +13,7 @@
  * arb_client_line.c          silence, stutters and whose fault they were
  * arb_client_info.c          map, tables, figures
  * arb_client_resolve.c       names of hosts
+ * arb_client_clock.c         the time that the system has
  */
 #ifndef ARBITER_CLIENT_INTERNAL_H
 #define ARBITER_CLIENT_INTERNAL_H
@@ -199,9 +200,9 @@ void arb_client_bad(struct arbiter_client *client);
 void arb_client_message(struct arbiter_client *client, const uint8_t *bytes, size_t size,
                         uint64_t received_ns);
 void arb_client_send_hello(struct arbiter_client *client);
-extern const char arb_client_token_text[], arb_client_replaced_text[];
-/* Why there is no place for it. */
-const char *arb_client_full_text(const struct arbiter_client *client);
+/* Ends for what the server said, in a message or with the disconnect: enum arb_refusal; any other:
+ * it said nothing, and the connection was lost. */
+void arb_client_end_refused(struct arbiter_client *client, uint32_t refusal);
 
 /* Room for all that max_entities, max_points and the players need; once, at the welcome. */
 void arb_client_make_room(struct arbiter_client *client);
