@@ -1,4 +1,5 @@
 /* arbiterd: arguments, what they ask for, and the exit status. */
+#include "server/config/config_modes.h"
 #include "server/loop/clock.h"
 #include "server/loop/daemon.h"
 #include "server/ops/log.h"
@@ -167,12 +168,8 @@ static void warn(const char *text)
 
 static struct config_mode *config_modes(struct arb_arena *arena)
 {
-    struct config_mode *modes = arb_arena_take_array(arena, rules_mode_count, sizeof *modes);
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        const struct rules *rules = rules_modes[i];
-        modes[i] = (struct config_mode){rules->name, rules->options, rules->option_count,
-                                        rules->params_bytes};
-    }
+    struct config_mode *modes = arb_arena_take_array(arena, CONFIG_MODES_MAX, sizeof *modes);
+    config_modes_fill(modes);
     return modes;
 }
 

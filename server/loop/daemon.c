@@ -59,19 +59,21 @@ struct daemon {
     char result_error[OPS_ERROR_BYTES];
 };
 
+static size_t mode_of(const struct config *config)
+{
+    size_t mode = rules_index(config->mode);
+    ARB_ASSERT(mode < rules_mode_count); /* match.mode is a choice among them */
+    return mode;
+}
+
 static const struct rules *rules_of(const struct config *config)
 {
-    const struct rules *rules = rules_find(config->mode);
-    ARB_ASSERT(rules != NULL); /* match.mode is a choice among them */
-    return rules;
+    return rules_modes[mode_of(config)];
 }
 
 static const void *params_of(const struct config *config)
 {
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        if (rules_modes[i] == rules_of(config)) return config->mode_params[i];
-    }
-    return NULL;
+    return config->mode_params[mode_of(config)];
 }
 
 /* What the mode says of its numbers and of the map, and whether it has the teams that are asked
@@ -244,13 +246,6 @@ static enum arb_result open_trace(struct daemon *daemon, struct arb_arena *arena
 
 /* ---- end ---- */
 
-static void print_id(const uint8_t id[16], char text[33])
-{
-    for (size_t i = 0; i < 16; i++) {
-        snprintf(text + 2 * i, 3, "%02x", (unsigned)id[i]);
-    }
-}
-
 static bool write_result(void *owner)
 {
     struct daemon *daemon = owner;
@@ -275,8 +270,8 @@ static void on_decided(void *owner)
         LOOP_EFFECT_HAD_LEFT) {
         return; /* by the process before */
     }
-    char id[33];
-    print_id(result.match_id, id);
+    char id[MATCH_ID_TEXT_BYTES];
+    match_id_text(result.match_id, id);
     ops_log(OPS_INFO, "match_ended", OPS_TEXT("match_id", id),
             OPS_TEXT("end_reason", arb_end_reason_text(result.end_reason)),
             OPS_UINT("ticks", result.ticks), OPS_UINT("players", result.player_count),
@@ -359,9 +354,9 @@ static void warn_of_watchers(const struct config *config)
 
 static void log_ready(const struct daemon *daemon)
 {
-    char id[33];
+    char id[MATCH_ID_TEXT_BYTES];
     char seed[24];
-    print_id(daemon->match_id, id);
+    match_id_text(daemon->match_id, id);
     snprintf(seed, sizeof seed, "%" PRIu64, match_world(daemon->match)->head->seed);
     const struct arb_carrier *carrier = arb_net_carrier(net_transport(daemon->net));
     double ready_ms = (double)(loop_now_ns() - daemon->serving->started_ns) / 1e6;

@@ -22,8 +22,8 @@ struct loop_journal {
     struct loop_writer *writer;
     struct match_journal *records;
     char path[CONFIG_PATH_BYTES + 32];
-    atomic_int
-        trouble;   /* of the writer's thread, for the log: errno, 0: over, UNTOLD: nothing new */
+    /* Of the writer's thread, for the log: errno, 0: over, UNTOLD: nothing new. */
+    atomic_int trouble;
     uint64_t gaps; /* told so far */
     bool told_too_large;
 };
@@ -37,11 +37,13 @@ static void on_trouble(void *owner, int number)
 /* %m in the configured name is the match id. */
 static void name_file(char *out, size_t size, const char *configured, const uint8_t match_id[16])
 {
+    char id[MATCH_ID_TEXT_BYTES];
     size_t used = 0;
+    match_id_text(match_id, id);
     for (const char *c = configured; *c != '\0' && used + 1 < size; c++) {
         if (c[0] == '%' && c[1] == 'm') {
-            for (size_t i = 0; i < 16 && used + 3 < size; i++) {
-                used += (size_t)snprintf(out + used, size - used, "%02x", (unsigned)match_id[i]);
+            for (size_t i = 0; id[i] != '\0' && used + 1 < size; i++) {
+                out[used++] = id[i];
             }
             c++;
         } else {

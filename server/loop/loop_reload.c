@@ -52,12 +52,8 @@ static bool fail(struct loop_reload *reload, const char *what)
 
 static void take_numbers(struct loop_reload *reload, const struct config *next)
 {
-    const struct rules *rules = rules_find(reload->running->mode);
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        if (rules_modes[i] == rules) {
-            match_numbers_of(rules, next->mode_params[i], reload->numbers);
-        }
-    }
+    size_t mode = rules_index(reload->running->mode);
+    match_numbers_of(rules_modes[mode], next->mode_params[mode], reload->numbers);
 }
 
 /* A pipe would be waited for. */

@@ -13,6 +13,18 @@
  * slots than that the difference is how often a slot may be given to somebody else. */
 enum { MATCH_LINES_MAX = 8 * ARB_PLAYERS_MAX };
 
+enum { MATCH_ID_BYTES = 16, MATCH_ID_TEXT_BYTES = 2 * MATCH_ID_BYTES + 1 };
+
+/* Digits of base 16, as logs, files and results name a match. */
+static inline void match_id_text(const uint8_t id[MATCH_ID_BYTES], char text[MATCH_ID_TEXT_BYTES])
+{
+    for (int i = 0; i < MATCH_ID_BYTES; i++) {
+        text[2 * i] = "0123456789abcdef"[id[i] >> 4];
+        text[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
+    }
+    text[2 * MATCH_ID_BYTES] = '\0';
+}
+
 /* One line per player who ever played. */
 struct match_result_player {
     uint64_t player_id;

@@ -114,11 +114,9 @@ enum arb_result ops_result_check(const char *path, char error[OPS_ERROR_BYTES])
 
 static void print_head(struct ops_text *line, const struct match_result *result, const char *map)
 {
-    ops_text_print(line, "{\"match_id\":\"");
-    for (size_t i = 0; i < sizeof result->match_id; i++) {
-        ops_text_print(line, "%02x", (unsigned)result->match_id[i]);
-    }
-    ops_text_print(line, "\",\"mode\":");
+    char id[MATCH_ID_TEXT_BYTES];
+    match_id_text(result->match_id, id);
+    ops_text_print(line, "{\"match_id\":\"%s\",\"mode\":", id);
     ops_text_string(line, result->mode);
     ops_text_print(line, ",\"map\":");
     ops_text_string(line, map);

@@ -212,11 +212,10 @@ static void write_head(struct ops_trace *trace, const struct ops_trace_head *hea
 {
     struct ops_text text;
     ops_text_begin(&text, trace->line, LINE_BYTES);
-    ops_text_print(&text, "{\"trace\":\"arbiter rewind\",\"version\":2,\"match_id\":\"");
-    for (size_t i = 0; i < 16; i++) {
-        ops_text_print(&text, "%02x", (unsigned)head->match_id[i]);
-    }
-    ops_text_print(&text, "\",\"mode\":");
+    char id[MATCH_ID_TEXT_BYTES];
+    match_id_text(head->match_id, id);
+    ops_text_print(&text,
+                   "{\"trace\":\"arbiter rewind\",\"version\":2,\"match_id\":\"%s\",\"mode\":", id);
     ops_text_string(&text, head->mode);
     ops_text_print(&text, ",\"map\":");
     ops_text_string(&text, head->map);

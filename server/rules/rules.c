@@ -8,14 +8,19 @@
 const struct rules *const rules_modes[] = {&rules_arena, &rules_serpent};
 const size_t rules_mode_count = sizeof rules_modes / sizeof rules_modes[0];
 
+size_t rules_index(const char *name)
+{
+    size_t index = 0;
+    while (index < rules_mode_count && strcmp(rules_modes[index]->name, name) != 0) {
+        index++;
+    }
+    return index;
+}
+
 const struct rules *rules_find(const char *name)
 {
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        if (strcmp(rules_modes[i]->name, name) == 0) {
-            return rules_modes[i];
-        }
-    }
-    return NULL;
+    size_t index = rules_index(name);
+    return index < rules_mode_count ? rules_modes[index] : NULL;
 }
 
 static void append(struct rules_context *context, const struct rules_event *event)

@@ -201,7 +201,10 @@ extern const struct rules rules_serpent;
 /* All modes, for configuration and tools. */
 extern const struct rules *const rules_modes[];
 extern const size_t rules_mode_count;
-const struct rules *rules_find(const char *name);
+/* Place of a mode among them, and in whatever is listed beside them (struct config: mode_params);
+ * rules_mode_count: there is none of that name. */
+size_t rules_index(const char *name);
+const struct rules *rules_find(const char *name); /* NULL: the same */
 
 /* Appends, or counts it as dropped; hits fill half of the list at most. The engine stamps
  * event.tick at commit. */

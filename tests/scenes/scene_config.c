@@ -1,27 +1,17 @@
 #include "tests/scenes/scene_config.h"
 
+#include "server/config/config_modes.h"
 #include "shared/base/arb_assert.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static size_t mode_rows(struct config_mode *rows)
-{
-    ARB_ASSERT(rules_mode_count <= CONFIG_MODES_MAX);
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        const struct rules *rules = rules_modes[i];
-        rows[i] = (struct config_mode){rules->name, rules->options, rules->option_count,
-                                       rules->params_bytes};
-    }
-    return rules_mode_count;
-}
-
 void *scene_configure(struct config *config, struct arb_arena *arena, const char *mode,
                       const char *const *sets, uint64_t seed)
 {
     struct config_mode modes[CONFIG_MODES_MAX];
-    size_t mode_count = mode_rows(modes);
+    size_t mode_count = config_modes_fill(modes);
     struct config_error error;
     char mode_set[64];
     snprintf(mode_set, sizeof mode_set, "match.mode=%s", mode);
@@ -40,10 +30,5 @@ void *scene_configure(struct config *config, struct arb_arena *arena, const char
     }
     config->match.seed.value = seed;
     config->match.seed.set = 1;
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        if (strcmp(rules_modes[i]->name, mode) == 0) {
-            return config->mode_params[i];
-        }
-    }
-    abort();
+    return config->mode_params[rules_index(mode)];
 }

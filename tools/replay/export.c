@@ -173,9 +173,9 @@ static void print_end(const struct match_result *result, FILE *out)
 static void print_head(const struct replay *replay, FILE *out)
 {
     const struct journal_head *head = replay->head;
-    fprintf(out, "{\"journal\":%d,\"match_id\":\"", (int)JOURNAL_FORMAT);
-    replay_print_id(head->match_id, out);
-    fprintf(out, "\",\"build\":");
+    char id[MATCH_ID_TEXT_BYTES];
+    match_id_text(head->match_id, id);
+    fprintf(out, "{\"journal\":%d,\"match_id\":\"%s\",\"build\":", (int)JOURNAL_FORMAT, id);
     replay_print_string(head->build, out);
     fprintf(out, ",\"mode\":");
     replay_print_string(head->mode, out);

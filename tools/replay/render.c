@@ -87,9 +87,9 @@ static void print_still(const struct page *page)
     const struct replay *replay = page->replay;
     const struct map *map = &replay->map;
     FILE *out = page->out;
-    fprintf(out, "{\"id\":\"");
-    replay_print_id(replay->head->match_id, out);
-    fprintf(out, "\",\"mode\":");
+    char id[MATCH_ID_TEXT_BYTES];
+    match_id_text(replay->head->match_id, id);
+    fprintf(out, "{\"id\":\"%s\",\"mode\":", id);
     replay_print_html(replay->head->mode, out);
     fprintf(out, ",\"map\":");
     replay_print_html(replay->head->map, out);

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "tools/replay/replay.h"
 
-#include "server/match/match_journal.h"
+#include "server/config/config_modes.h"
 #include "server/match/match_save.h"
 #include "server/rules/rules.h"
 
@@ -41,18 +41,14 @@ static enum arb_result load(struct replay *replay, char *error)
     const struct journal_head *head = replay->head;
     struct config_error found;
     struct config_mode *modes =
-        arb_arena_take_array(&replay->arena, rules_mode_count, sizeof *modes);
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        const struct rules *rules = rules_modes[i];
-        modes[i] = (struct config_mode){rules->name, rules->options, rules->option_count,
-                                        rules->params_bytes};
-    }
+        arb_arena_take_array(&replay->arena, CONFIG_MODES_MAX, sizeof *modes);
+    size_t mode_count = config_modes_fill(modes);
     if (head->schema != MATCH_SAVE_VERSION) {
         return fail(replay, ARB_DATA, error, "its states are of another version");
     }
-    enum arb_result result = config_load_text(&replay->config, &replay->arena, modes,
-                                              rules_mode_count, "configuration in the journal",
-                                              head->config_text, head->config_bytes, &found);
+    enum arb_result result = config_load_text(&replay->config, &replay->arena, modes, mode_count,
+                                              "configuration in the journal", head->config_text,
+                                              head->config_bytes, &found);
     if (result == ARB_OK) {
         result = map_load_text(&replay->map, &replay->arena, "map in the journal", head->map_text,
                                head->map_bytes, &found);
@@ -62,17 +58,9 @@ static enum arb_result load(struct replay *replay, char *error)
     return ARB_OK;
 }
 
-static size_t mode_of(const struct replay *replay)
-{
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        if (strcmp(rules_modes[i]->name, replay->config.mode) == 0) return i;
-    }
-    return 0; /* the configuration was loaded: it names one of them */
-}
-
 struct match *replay_match(struct replay *replay)
 {
-    size_t mode = mode_of(replay);
+    size_t mode = rules_index(replay->config.mode);
     struct match_config numbers = replay->config.match;
     numbers.spectator_max = 0; /* whoever watched: nothing is otherwise */
     return match_create(&replay->arena, &numbers, rules_modes[mode],
@@ -83,10 +71,10 @@ struct match *replay_match(struct replay *replay)
 static enum arb_result open_match(struct replay *replay, char *error)
 {
     const struct journal_head *head = replay->head;
-    const struct rules *rules = rules_modes[mode_of(replay)];
+    size_t mode = rules_index(replay->config.mode);
     char sentence[ERROR_BYTES / 2];
-    if (!rules->check(
-            replay->config.mode_params[mode_of(replay)], (uint32_t)replay->config.match.tick_rate,
+    if (!rules_modes[mode]->check(
+            replay->config.mode_params[mode], (uint32_t)replay->config.match.tick_rate,
             (uint32_t)replay->config.match.max_players, &replay->map, sentence, sizeof sentence)) {
         return fail(replay, ARB_DATA, error, sentence);
     }
@@ -132,12 +120,6 @@ void replay_close(struct replay *replay)
 }
 
 /* ---- texts ---- */
-
-void replay_print_id(const uint8_t id[16], FILE *out)
-{
-    for (size_t i = 0; i < 16; i++)
-        fprintf(out, "%02x", (unsigned)id[i]);
-}
 
 void replay_print_string(const char *text, FILE *out)
 {

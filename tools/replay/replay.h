@@ -43,7 +43,6 @@ uint32_t replay_print_differences(const struct match *a, const struct match *b, 
 
 /* A name as a JSON string: it is anybody's. */
 void replay_print_string(const char *text, FILE *out);
-void replay_print_id(const uint8_t id[16], FILE *out);
 
 /* The commands. Exit status by result: OK, ARB_NO_RESULT (something was found), DATA, FILES. */
 enum arb_result replay_verify(const char *path, FILE *out);

@@ -126,10 +126,12 @@ enum arb_result replay_verify(const char *path, FILE *out)
 static void print_head(const struct replay *replay, FILE *out)
 {
     const struct journal_head *head = replay->head;
-    fprintf(out, "match       ");
-    replay_print_id(head->match_id, out);
-    fprintf(out, "\nbuild       %s\nmode        %s\nmap         %s\nseed        %" PRIu64 "\n",
-            head->build, head->mode, head->map, head->seed);
+    char id[MATCH_ID_TEXT_BYTES];
+    match_id_text(head->match_id, id);
+    fprintf(out,
+            "match       %s\nbuild       %s\nmode        %s\nmap         %s\nseed        %" PRIu64
+            "\n",
+            id, head->build, head->mode, head->map, head->seed);
     fprintf(out, "tick rate   %u Hz\nfirst tick  %" PRIu64 "\n", head->tick_rate, head->first_tick);
     fprintf(out, "map hash    %016" PRIx64 "\nschema      %u\n", head->map_hash, head->schema);
 }

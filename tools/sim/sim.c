@@ -1,5 +1,6 @@
 #include "tools/sim/sim_internal.h"
 
+#include "server/config/config_modes.h"
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_mem.h"
 
@@ -62,12 +63,8 @@ static bool load(struct sim *sim, struct config_error *error)
 {
     struct config_mode modes[CONFIG_MODES_MAX];
     char *no_environment[] = {NULL};
-    ARB_ASSERT(rules_mode_count <= CONFIG_MODES_MAX);
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        modes[i] = (struct config_mode){rules_modes[i]->name, rules_modes[i]->options,
-                                        rules_modes[i]->option_count, rules_modes[i]->params_bytes};
-    }
-    if (config_load(&sim->config, &sim->arena, modes, rules_mode_count, sim->options.config_file,
+    size_t mode_count = config_modes_fill(modes);
+    if (config_load(&sim->config, &sim->arena, modes, mode_count, sim->options.config_file,
                     no_environment, sim->options.sets, sim->options.set_count, NULL,
                     error) != ARB_OK ||
         map_load(&sim->map, &sim->arena, sim->config.map_path, error) != ARB_OK) {
@@ -427,11 +424,7 @@ const struct rules *sim_rules(const struct sim *sim)
 
 const void *sim_params(const struct sim *sim)
 {
-    const void *params = NULL;
-    for (size_t i = 0; i < rules_mode_count; i++) {
-        if (rules_modes[i] == sim_rules(sim)) params = sim->config.mode_params[i];
-    }
-    return params;
+    return sim->config.mode_params[rules_index(sim->config.mode)];
 }
 
 const struct config *sim_config(const struct sim *sim)
