@@ -20,6 +20,7 @@ enum {
     JOURNAL_TEXT_BYTES_MAX = 255,
     JOURNAL_TAG_BYTES_MAX = 5,
     JOURNAL_BLOCK_HEAD_BYTES = 20,
+    JOURNAL_KEY_BYTES_MAX = 63, /* of SENT */
 };
 
 /* value, name, text */

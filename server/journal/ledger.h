@@ -6,12 +6,11 @@
 #ifndef JOURNAL_LEDGER_H
 #define JOURNAL_LEDGER_H
 
+#include "server/journal/journal.h"
 #include "shared/base/arb_arena.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-enum { JOURNAL_KEY_BYTES_MAX = 63 };
 
 struct journal_ledger;
 

@@ -26,7 +26,7 @@ struct match_journal {
     arb_tick next;      /* S[next] is what the records lead to */
     bool is_gap;        /* ticks from `next` on are missing */
     arb_tick gap_ticks; /* of them, those that are counted already */
-    char sent[MATCH_JOURNAL_SENT_MAX][MATCH_JOURNAL_KEY_BYTES_MAX + 1]; /* not written yet */
+    char sent[MATCH_JOURNAL_SENT_MAX][JOURNAL_KEY_BYTES_MAX + 1]; /* not written yet */
     uint32_t sent_count;
 };
 
@@ -229,7 +229,7 @@ void match_journal_tick(struct match_journal *journal, struct match *match)
 void match_journal_sent(struct match_journal *journal, const char *key)
 {
     size_t size = strlen(key);
-    ARB_ASSERT(size > 0 && size <= MATCH_JOURNAL_KEY_BYTES_MAX);
+    ARB_ASSERT(size > 0 && size <= JOURNAL_KEY_BYTES_MAX);
     /* What is left out here is sent again at worst, under the same key. */
     if (journal->sent_count == MATCH_JOURNAL_SENT_MAX) return;
     memcpy(journal->sent[journal->sent_count++], key, size + 1);
@@ -238,66 +238,50 @@ void match_journal_sent(struct match_journal *journal, const char *key)
 
 /* ---- the result ---- */
 
-static uint8_t *put_le(uint8_t *out, uint64_t value, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        out[i] = (uint8_t)(value >> 8 * i);
-    return out + bytes;
-}
-
-static const uint8_t *get_le(const uint8_t *bytes, size_t count, uint64_t *value)
-{
-    *value = 0;
-    for (size_t i = 0; i < count; i++)
-        *value |= (uint64_t)bytes[i] << 8 * i;
-    return bytes + count;
-}
-
 size_t match_journal_end_encode(const struct match_result *result, uint8_t *out)
 {
-    uint8_t *at = put_le(out, (uint64_t)result->end_reason, 1);
-    at = put_le(at, result->ticks, 8);
-    at = put_le(at, result->checksum, 8);
-    at = put_le(at, result->player_count, 4);
+    size_t size = MATCH_JOURNAL_END_BYTES + result->player_count * (size_t)MATCH_JOURNAL_LINE_BYTES;
+    struct arb_bit_writer writer;
+    arb_bits_write_begin(&writer, out, size);
+    arb_bits_write(&writer, (uint64_t)result->end_reason, 8);
+    arb_bits_write(&writer, result->ticks, 64);
+    arb_bits_write(&writer, result->checksum, 64);
+    arb_bits_write(&writer, result->player_count, 32);
     for (uint32_t i = 0; i < result->player_count; i++) {
         const struct match_result_player *line = &result->players[i];
-        at = put_le(at, line->player_id, 8);
-        at = put_le(at, line->team, 2);
-        at = put_le(at, (uint32_t)line->score, 4);
-        at = put_le(at, line->kills, 4);
-        at = put_le(at, line->deaths, 4);
-        at = put_le(at, line->deaths_by_nobody, 4);
-        memcpy(at, line->name, sizeof line->name);
-        at += sizeof line->name;
+        arb_bits_write(&writer, line->player_id, 64);
+        arb_bits_write(&writer, line->team, 16);
+        arb_bits_write_signed(&writer, line->score, 32);
+        arb_bits_write(&writer, line->kills, 32);
+        arb_bits_write(&writer, line->deaths, 32);
+        arb_bits_write(&writer, line->deaths_by_nobody, 32);
+        arb_bits_write_bytes(&writer, line->name, sizeof line->name);
     }
-    return (size_t)(at - out);
+    ARB_ASSERT(!writer.full && writer.bit == 8 * size);
+    return arb_bits_write_end(&writer);
 }
 
-static const uint8_t *get_line(const uint8_t *at, struct match_result_player *line)
+static void read_line(struct arb_bit_reader *reader, struct match_result_player *line)
 {
-    uint64_t values[6];
-    static const uint8_t widths[6] = {8, 2, 4, 4, 4, 4};
-    for (int i = 0; i < 6; i++)
-        at = get_le(at, widths[i], &values[i]);
-    line->player_id = values[0];
-    line->team = (uint8_t)values[1];
-    line->score = (int32_t)(uint32_t)values[2];
-    line->kills = (uint32_t)values[3];
-    line->deaths = (uint32_t)values[4];
-    line->deaths_by_nobody = (uint32_t)values[5];
-    memcpy(line->name, at, sizeof line->name);
-    return at + sizeof line->name;
+    line->player_id = arb_bits_read(reader, 64);
+    line->team = (uint8_t)arb_bits_read(reader, 16);
+    line->score = (int32_t)arb_bits_read_signed(reader, 32);
+    line->kills = (uint32_t)arb_bits_read(reader, 32);
+    line->deaths = (uint32_t)arb_bits_read(reader, 32);
+    line->deaths_by_nobody = (uint32_t)arb_bits_read(reader, 32);
+    arb_bits_read_bytes(reader, line->name, sizeof line->name);
 }
 
 bool match_journal_end_decode(const uint8_t *bytes, size_t size, struct match_result *out)
 {
-    uint64_t reason, count;
+    struct arb_bit_reader reader;
     memset(out, 0, sizeof *out);
     if (size < MATCH_JOURNAL_END_BYTES) return false;
-    const uint8_t *at = get_le(bytes, 1, &reason);
-    at = get_le(at, 8, &out->ticks);
-    at = get_le(at, 8, &out->checksum);
-    at = get_le(at, 4, &count);
+    arb_bits_read_begin(&reader, bytes, size);
+    uint64_t reason = arb_bits_read(&reader, 8);
+    out->ticks = arb_bits_read(&reader, 64);
+    out->checksum = arb_bits_read(&reader, 64);
+    uint64_t count = arb_bits_read(&reader, 32);
     if (reason > ARB_END_EMPTY || count > MATCH_LINES_MAX ||
         size != MATCH_JOURNAL_END_BYTES + count * MATCH_JOURNAL_LINE_BYTES) {
         return false;
@@ -306,7 +290,7 @@ bool match_journal_end_decode(const uint8_t *bytes, size_t size, struct match_re
     out->player_count = (uint32_t)count;
     bool good = true;
     for (uint32_t i = 0; i < count; i++) {
-        at = get_line(at, &out->players[i]);
+        read_line(&reader, &out->players[i]);
         good = good && arb_proto_name_valid(out->players[i].name);
     }
     return good;

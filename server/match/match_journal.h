@@ -36,7 +36,7 @@ void match_journal_tick(struct match_journal *journal, struct match *match);
 
 /* Something that cannot be taken back has left the match: its key, so that whoever goes on with the
  * file does not send it again. In a gap it is written as soon as that has ended, of a few. */
-enum { MATCH_JOURNAL_KEY_BYTES_MAX = 63, MATCH_JOURNAL_SENT_MAX = 8 };
+enum { MATCH_JOURNAL_SENT_MAX = 8 };
 void match_journal_sent(struct match_journal *journal, const char *key);
 
 struct match_journal_counts {

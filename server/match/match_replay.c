@@ -168,7 +168,7 @@ static void meet_end(struct match_replay *replay, const struct journal_record *r
 static void meet_sent(const struct journal_record *record, struct match_replay_step *step)
 {
     step->status = MATCH_REPLAY_SENT;
-    if (record->size == 0 || record->size > MATCH_JOURNAL_KEY_BYTES_MAX ||
+    if (record->size == 0 || record->size > JOURNAL_KEY_BYTES_MAX ||
         memchr(record->bytes, 0, record->size) != NULL) {
         refuse(step, "what has left", "its key is none");
         return;
