@@ -44,15 +44,21 @@ bool config_fail(struct config_error *error, const struct config_source *source,
     return false;
 }
 
+/* `offset` of what is at fault; named by the path of `node`. */
+static void fail_of_node(struct config_error *error, const struct config_source *source,
+                         const cJSON *node, size_t offset, const char *format, va_list arguments)
+{
+    char path[JSON_PATH_BYTES];
+    json_path(source->json, json_mark_of(source->json, node)->value, path);
+    fail_line(error, source, offset, path, format, arguments);
+}
+
 bool config_fail_node(struct config_error *error, const struct config_source *source,
                       const cJSON *node, const char *format, ...)
 {
-    const struct json_mark *mark = json_mark_of(source->json, node);
-    char path[JSON_PATH_BYTES];
-    json_path(source->json, mark->value, path);
     va_list arguments;
     va_start(arguments, format);
-    fail_line(error, source, mark->value, path, format, arguments);
+    fail_of_node(error, source, node, json_mark_of(source->json, node)->value, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -60,12 +66,9 @@ bool config_fail_node(struct config_error *error, const struct config_source *so
 bool config_fail_key(struct config_error *error, const struct config_source *source,
                      const cJSON *node, const char *format, ...)
 {
-    const struct json_mark *mark = json_mark_of(source->json, node);
-    char path[JSON_PATH_BYTES];
-    json_path(source->json, mark->value, path);
     va_list arguments;
     va_start(arguments, format);
-    fail_line(error, source, mark->key, path, format, arguments);
+    fail_of_node(error, source, node, json_mark_of(source->json, node)->key, format, arguments);
     va_end(arguments);
     return false;
 }

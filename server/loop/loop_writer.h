@@ -24,8 +24,8 @@ struct loop_writer_io {
 
 struct loop_writer_options {
     const char *path;
-    /* To go on with a file: open, locked, the writer's from now on; so many of its bytes stay, what
-     * is behind them is cut off. go_on_fd 0: a new file. */
+    /* To go on with a file, where loop_writer_open gets no head: open, locked, the writer's from
+     * now on; so many of its bytes stay, what is behind them is cut off. */
     int go_on_fd;
     uint64_t go_on_bytes, go_on_key;
     uint32_t flush_ms;

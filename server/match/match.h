@@ -14,7 +14,7 @@
 
 enum tick_mode {
     TICK_LIVE,  /* stages 1 to 9 */
-    TICK_RERUN, /* stages 2 to 8: benches, replay, later rollback */
+    TICK_RERUN, /* stages 2 to 8: benches, replay, rollback */
 };
 
 struct match;

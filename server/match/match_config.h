@@ -49,7 +49,7 @@ struct match_config {
     struct match_lagcomp lagcomp;
     int32_t spectator_max;     /* 0: none */
     int32_t spectator_delay_s; /* all that they get is so late */
-    int32_t back_ticks;        /* how far match_synctest may go; no option */
+    int32_t back_ticks;        /* how far match_repeats may go back; no option */
     float interest_cell_m, interest_enter_m, interest_retain_m;
     uint8_t interest_line_of_sight; /* 1: who stands behind walls is not sent */
     float interest_sight_margin_m;

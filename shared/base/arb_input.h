@@ -48,6 +48,12 @@ struct arb_input {
     uint8_t reserved[3];     /* 0 */
 };
 
+/* An axis of the intent as it is meant: as far to one side as to the other. */
+static inline int8_t arb_input_axis(int8_t move)
+{
+    return move == -128 ? -127 : move;
+}
+
 _Static_assert(sizeof(struct arb_input) == 48, "no padding: inputs are part of the state");
 
 #endif

@@ -36,8 +36,8 @@ struct arb_input arb_client_input_now(const struct arbiter_client *client)
         .view = controls->drawn,
         .buttons = controls->now.buttons,
         .edges = controls->collected,
-        .move_x = controls->now.move_x == -128 ? -127 : controls->now.move_x,
-        .move_y = controls->now.move_y == -128 ? -127 : controls->now.move_y,
+        .move_x = arb_input_axis(controls->now.move_x),
+        .move_y = arb_input_axis(controls->now.move_y),
         .aim = controls->fire_caught ? controls->fire_aim : controls->now.aim,
         .muzzle_fraction = controls->drawn_fraction,
     };
@@ -50,8 +50,8 @@ static void ask_caller(struct arbiter_client *client, struct arb_input *input)
     struct arbiter_input io = controls->now;
     client->config.on_tick(client->config.on_tick_user, input->target_tick, &io);
     input->buttons = io.buttons;
-    input->move_x = io.move_x == -128 ? -127 : io.move_x;
-    input->move_y = io.move_y == -128 ? -127 : io.move_y;
+    input->move_x = arb_input_axis(io.move_x);
+    input->move_y = arb_input_axis(io.move_y);
     if (!controls->fire_caught) {
         input->aim = io.aim;
     }

@@ -347,8 +347,8 @@ struct arbiter_view {
     uint32_t silent_ms; /* since the server was heard last, from silence_ms on; 0: it is heard */
     uint16_t own_slot;  /* ARBITER_NO_SLOT before all is here, and for spectators */
     struct arbiter_own own;
-    uint32_t
-        followed_key; /* of a spectator: the character that the server follows for it; 0: none */
+    /* Of a spectator: the character that the server follows for it; 0: none. */
+    uint32_t followed_key;
     const struct arbiter_entity *entities; /* ascending by key */
     uint32_t entity_count;
     const struct arbiter_player *players; /* ascending by slot */
@@ -487,8 +487,7 @@ enum arbiter_stutter_cause {
     ARBITER_STUTTER_CAUSES,
 };
 
-/* The drawn world ran out of snapshots (for a tick at least), or stood still since nobody polled.
- */
+/* The drawn world ran out of snapshots for a tick at least, or stood still since nobody polled. */
 struct arbiter_stutter {
     uint64_t at_ns; /* when it began */
     float ms;       /* how long */

@@ -60,6 +60,16 @@ static void add_plane(struct mover *mover, struct arb_vec2 normal, float clearan
     }
 }
 
+/* From the hull at `centre` to one of what was found, m; `normal` away from it. */
+static float gap_to(const struct mover *mover, uint32_t found, struct arb_vec2 centre,
+                    struct arb_vec2 *normal)
+{
+    struct arb_convex room;
+    const struct arb_convex *convex =
+        arb_geometry_obstacle(mover->geometry, mover->found[found], mover->hull, &room);
+    return arb_convex_distance(convex, centre, normal) - convex->radius - mover->hull.radius;
+}
+
 static void collect_planes(struct mover *mover, struct arb_vec2 centre)
 {
     mover->plane_count = 0;
@@ -68,12 +78,9 @@ static void collect_planes(struct mover *mover, struct arb_vec2 centre)
     add_plane(mover, (struct arb_vec2){0, 1}, centre.y - mover->inner.low.y);
     add_plane(mover, (struct arb_vec2){0, -1}, mover->inner.high.y - centre.y);
     for (uint32_t i = 0; i < mover->found_count; i++) {
-        struct arb_convex room;
         struct arb_vec2 normal;
-        const struct arb_convex *convex =
-            arb_geometry_obstacle(mover->geometry, mover->found[i], mover->hull, &room);
-        float distance = arb_convex_distance(convex, centre, &normal);
-        add_plane(mover, normal, distance - convex->radius - mover->hull.radius);
+        float gap = gap_to(mover, i, centre, &normal);
+        add_plane(mover, normal, gap);
     }
 }
 
@@ -152,12 +159,8 @@ static float clearance_at(const struct mover *mover, struct arb_vec2 centre)
         arb_lesser(arb_lesser(centre.x - mover->inner.low.x, mover->inner.high.x - centre.x),
                    arb_lesser(centre.y - mover->inner.low.y, mover->inner.high.y - centre.y));
     for (uint32_t i = 0; i < mover->found_count; i++) {
-        struct arb_convex room;
         struct arb_vec2 normal;
-        const struct arb_convex *convex =
-            arb_geometry_obstacle(mover->geometry, mover->found[i], mover->hull, &room);
-        float distance = arb_convex_distance(convex, centre, &normal);
-        least = arb_lesser(least, distance - convex->radius - mover->hull.radius);
+        least = arb_lesser(least, gap_to(mover, i, centre, &normal));
     }
     return least;
 }

@@ -10,8 +10,8 @@ enum { TURN_BEYOND = 32 }; /* of move_x, serpent: less is no turn */
 /* The intended move, at most 1 long. */
 static struct arb_vec2 intent_of(const struct arb_input *input)
 {
-    float x = (float)(input->move_x == -128 ? -127 : input->move_x) / 127.0F;
-    float y = (float)(input->move_y == -128 ? -127 : input->move_y) / 127.0F;
+    float x = (float)arb_input_axis(input->move_x) / 127.0F;
+    float y = (float)arb_input_axis(input->move_y) / 127.0F;
     struct arb_vec2 intent = {x, y};
     float length = arb_vec2_length(intent);
     return length > 1.0F ? (struct arb_vec2){x / length, y / length} : intent;

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-enum { END_BITS = 1 };
-
 /* What is said of an entity of the baseline. */
 enum said { SAID_UPDATE, SAID_UNCHANGED, SAID_LEFT_OUT, SAID_GONE };
 
@@ -43,13 +41,13 @@ bool arb_delta_begin(struct arb_delta_writer *writer, const struct arb_delta_rul
         arb_bits_write(bits, head->controlled.id, 16);
         arb_bits_write(bits, head->controlled.generation, 16);
     }
-    size_t least = (size_t)ARB_DELTA_CODE_BITS * base_count + END_BITS;
+    size_t least = (size_t)ARB_DELTA_CODE_BITS * base_count + ARB_DELTA_END_BITS;
     return !bits->full && bits->capacity_bits - bits->bit >= least;
 }
 
 size_t arb_delta_room(const struct arb_delta_writer *writer)
 {
-    size_t reserved = (size_t)ARB_DELTA_CODE_BITS * writer->left + END_BITS;
+    size_t reserved = (size_t)ARB_DELTA_CODE_BITS * writer->left + ARB_DELTA_END_BITS;
     return writer->bits.capacity_bits - writer->bits.bit - reserved;
 }
 
@@ -155,7 +153,7 @@ bool arb_delta_enter(struct arb_delta_writer *writer, struct arb_key key, const 
 size_t arb_delta_end(struct arb_delta_writer *writer)
 {
     ARB_ASSERT(writer->left == 0);
-    arb_bits_write(&writer->bits, 0, END_BITS);
+    arb_bits_write(&writer->bits, 0, ARB_DELTA_END_BITS);
     ARB_ASSERT(!writer->bits.full);
     return arb_bits_write_end(&writer->bits);
 }

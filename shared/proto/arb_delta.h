@@ -48,8 +48,8 @@ struct arb_delta_out {
     struct arb_own_part own_part;
     bool has_own;
     struct arb_key controlled;
-    struct arb_delta_account
-        *account; /* added to, also by a stream that does not decode; or NULL */
+    /* Added to, also by a stream that does not decode; or NULL. */
+    struct arb_delta_account *account;
 };
 
 /* `tick`: the snapshot's published tick. base NULL: the stream needs none. All checks of
@@ -87,6 +87,7 @@ enum {
     /* Of an entity of the baseline; arb_delta_begin sets them aside, so no snapshot lacks room to
      * say of each that it is unchanged, left out or gone. */
     ARB_DELTA_CODE_BITS = 3,
+    ARB_DELTA_END_BITS = 1, /* of a stream */
     /* Of an entity that enters, on top of its record (arb_entity_encode). */
     ARB_DELTA_ENTER_BITS_MAX = 1 + ARB_KEY_BITS_MAX,
 };
@@ -137,7 +138,7 @@ static inline bool arb_delta_say_short(struct arb_delta_writer *writer, uint64_t
                                        unsigned count)
 {
     /* What the others and the end are sure of; left is over 0 here. */
-    size_t reserved = (size_t)ARB_DELTA_CODE_BITS * (writer->left - 1) + 1;
+    size_t reserved = (size_t)ARB_DELTA_CODE_BITS * (writer->left - 1) + ARB_DELTA_END_BITS;
     if (writer->bits.bit + count + reserved > writer->bits.capacity_bits) return false;
     writer->left--;
     arb_bits_write_short(&writer->bits, bits, count);

@@ -153,8 +153,7 @@ static struct change find_change(const struct arb_point *from, uint32_t from_cou
     return (struct change){added, kept, to_count - added - kept};
 }
 
-/* A trail that goes on behind points[last] of a body, away from the head (or, when `last` is 0 and
- * `ahead`, in front of it). */
+/* A trail that goes on behind points[last] of a body, away from the head. */
 static struct arb_trail trail_behind(const struct arb_kind_field *field,
                                      const struct arb_point *points, uint32_t last)
 {
@@ -166,6 +165,7 @@ static struct arb_trail trail_behind(const struct arb_kind_field *field,
     return trail;
 }
 
+/* The same in front of the head. */
 static struct arb_trail trail_ahead(const struct arb_kind_field *field,
                                     const struct arb_point *points, uint32_t count)
 {

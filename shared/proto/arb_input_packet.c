@@ -28,11 +28,6 @@ static bool shoots(const struct arb_input *input)
     return ((input->buttons | input->edges) & ARB_BUTTON_FIRE) != 0;
 }
 
-static int8_t symmetric(int8_t move)
-{
-    return move == -128 ? -127 : move;
-}
-
 static bool view_drawn(const struct arb_view *view)
 {
     return view->from_tick != 0 || view->to_tick != 0;
@@ -95,9 +90,9 @@ static void write_view(struct arb_bit_writer *writer, const struct arb_view *vie
 static bool changed(const struct arb_input *input, const struct arb_input *before, arb_tick step)
 {
     return step != 1 || input->edges != 0 || input->buttons != before->buttons ||
-           symmetric(input->move_x) != symmetric(before->move_x) ||
-           symmetric(input->move_y) != symmetric(before->move_y) || input->aim != before->aim ||
-           input->muzzle_fraction != before->muzzle_fraction;
+           arb_input_axis(input->move_x) != arb_input_axis(before->move_x) ||
+           arb_input_axis(input->move_y) != arb_input_axis(before->move_y) ||
+           input->aim != before->aim || input->muzzle_fraction != before->muzzle_fraction;
 }
 
 static void write_changes(struct arb_bit_writer *writer, const struct arb_input *input,
@@ -115,12 +110,12 @@ static void write_changes(struct arb_bit_writer *writer, const struct arb_input 
     if (input->edges != 0) {
         write_buttons(writer, input->edges);
     }
-    bool moved = symmetric(input->move_x) != symmetric(before->move_x) ||
-                 symmetric(input->move_y) != symmetric(before->move_y);
+    bool moved = arb_input_axis(input->move_x) != arb_input_axis(before->move_x) ||
+                 arb_input_axis(input->move_y) != arb_input_axis(before->move_y);
     arb_bits_write(writer, moved, 1);
     if (moved) {
-        arb_bits_write_signed(writer, symmetric(input->move_x), 8);
-        arb_bits_write_signed(writer, symmetric(input->move_y), 8);
+        arb_bits_write_signed(writer, arb_input_axis(input->move_x), 8);
+        arb_bits_write_signed(writer, arb_input_axis(input->move_y), 8);
     }
     arb_bits_write(writer, input->aim != before->aim, 1);
     if (input->aim != before->aim) {
@@ -256,8 +251,8 @@ static enum arb_decode read_changes(struct arb_bit_reader *reader, struct arb_in
         input->edges = read_buttons(reader);
     }
     if (arb_bits_read(reader, 1) != 0) {
-        input->move_x = symmetric((int8_t)arb_bits_read_signed(reader, 8));
-        input->move_y = symmetric((int8_t)arb_bits_read_signed(reader, 8));
+        input->move_x = arb_input_axis((int8_t)arb_bits_read_signed(reader, 8));
+        input->move_y = arb_input_axis((int8_t)arb_bits_read_signed(reader, 8));
     }
     if (arb_bits_read(reader, 1) != 0) {
         input->aim = read_aim(reader, input->aim);

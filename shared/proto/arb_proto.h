@@ -150,8 +150,8 @@ struct arb_counts {
     uint32_t inputs_starved;
     uint32_t inputs_late;      /* arrived after their tick */
     uint32_t inputs_duplicate; /* again or older; the redundancy at work */
-    uint32_t
-        inputs_refused; /* too far ahead, wrong control number, late press that waits already */
+    /* Too far ahead, wrong control number, late press that waits already. */
+    uint32_t inputs_refused;
     uint32_t edges[ARB_BUTTON_COUNT];
 };
 
@@ -246,8 +246,8 @@ struct arb_input_packet {
     uint8_t older_count; /* the first so many of them were made under an earlier control number: the
                             server counts their edges and steps with a neutral input (aim kept), and
                             the client's prediction does the same; 0..count */
-    struct arb_input
-        inputs[ARB_INPUTS_PER_PACKET_MAX]; /* sequences ascending by 1, ticks ascending */
+    /* Sequences ascending by 1, ticks ascending. */
+    struct arb_input inputs[ARB_INPUTS_PER_PACKET_MAX];
 };
 
 /* 0 when it does not fit, or two ticks in a row are more than 65,535 apart. Unchanged inputs
@@ -358,9 +358,7 @@ enum arb_assembly_result arb_assembly_add(struct arb_assembly *assembly,
 /* Call after a complete group was decoded: good groups advance committed_id, bad ones are dead. */
 void arb_assembly_finish(struct arb_assembly *assembly, bool committed);
 
-/* ---- EVENT
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- EVENT ---- */
 
 /* value, name, struct suffix, text */
 #define ARB_EVENT_MAP(X)                                                                           \
@@ -453,6 +451,12 @@ struct arb_event {
     };
 };
 
+/* The table of a kind's own struct; NULL when the kind is unknown. */
+const struct arb_fields *arb_event_fields(uint8_t kind);
+
+size_t arb_event_encode(const struct arb_event *event, uint8_t *bytes, size_t capacity);
+enum arb_decode arb_event_decode(const uint8_t *bytes, size_t size, struct arb_event *out);
+
 /* ---- EVENTS ----
  *
  * Several at once: what a crowd is told of would be more messages than all else. */
@@ -497,12 +501,6 @@ struct arb_scores {
 size_t arb_scores_encode(uint32_t tick, const struct arb_event_score *lines, uint32_t count,
                          uint8_t *bytes, size_t capacity, uint32_t *used);
 enum arb_decode arb_scores_decode(const uint8_t *bytes, size_t size, struct arb_scores *out);
-
-/* The table of a kind's own struct; NULL when the kind is unknown. */
-const struct arb_fields *arb_event_fields(uint8_t kind);
-
-size_t arb_event_encode(const struct arb_event *event, uint8_t *bytes, size_t capacity);
-enum arb_decode arb_event_decode(const uint8_t *bytes, size_t size, struct arb_event *out);
 
 /* ---- table-driven messages ---- */
 

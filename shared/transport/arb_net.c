@@ -24,9 +24,8 @@ static struct arb_net_options with_defaults(const struct arb_net_options *option
 
 /* Enough for a stall of a quarter second, for a link that lets go at once of seconds of snapshots,
  * and for everybody joining at once, when each is told of each: per peer a dozen large messages and
- * some hundred events, with command and acknowledgement.
- * Memory that is never touched is never backed, so what is not needed costs no room. What more is
- * needed once stays. */
+ * some hundred events, with command and acknowledgement. Memory that is never touched is never
+ * backed, so what is not needed costs no room. What more is needed once stays. */
 static void size_pool(struct arb_pool *pool, uint32_t peers)
 {
     const uint32_t counts[ARB_POOL_SIZES] = {256 * peers + 256, 256 * peers + 256, 32 * peers + 64,

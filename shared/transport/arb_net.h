@@ -147,8 +147,8 @@ struct arb_net_options {
     uint32_t full_queue_data; /* what such a peer is told, as with arb_net_disconnect */
     uint32_t no_place_data;   /* what one is told that came when all places were taken */
     uint32_t timeout_ms;      /* silence after which a peer is gone; 0: 10,000 */
-    uint32_t
-        clock_start_ms; /* where ENet's clock of 32 bits begins, for tests of its end; 0: 1,000 */
+    /* Where ENet's clock of 32 bits begins, for tests of its end; 0: 1,000. */
+    uint32_t clock_start_ms;
 };
 
 /* The carrier is the endpoint's from now on, and closed when there is no memory for it (NULL). */

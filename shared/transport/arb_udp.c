@@ -9,10 +9,10 @@
 enum {
     /* A client reads one or two, and may be one of many in its process. */
     CLIENT_BATCH = ARB_SOCKET_BATCHED ? 8 : 1,
-    RECEIVE_ROOM =
-        1536, /* longer than any datagram of ours, so that a longer one shows as cut off */
-    ERRORS_IN_A_ROW =
-        8, /* errors of earlier sends that a read may report before we give up for now */
+    /* Longer than any datagram of ours, so that a longer one shows as cut off. */
+    RECEIVE_ROOM = 1536,
+    /* Errors of earlier sends that a read may report before we give up for now. */
+    ERRORS_IN_A_ROW = 8,
 };
 
 struct udp {
