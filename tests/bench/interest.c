@@ -8,10 +8,10 @@
 
 #include "shared/base/arb_math.h"
 #include "shared/base/arb_rng.h"
+#include "tests/bench/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { ENTITIES = 1024, BODY_POINTS = 100, POINTS = 64 * BODY_POINTS };
 
@@ -50,13 +50,6 @@ static void place(const struct scene *scene, struct arb_frame *frame)
     }
 }
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-    return (uint64_t)at.tv_sec * 1000000000U + (uint64_t)at.tv_nsec;
-}
-
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -83,9 +76,9 @@ static void measure(const struct scene *scene, uint32_t rounds)
     uint64_t look_ns = UINT64_MAX;
     uint64_t seen = 0;
     for (uint32_t round = 0; round < rounds; round++) {
-        uint64_t begin = cpu_ns();
+        uint64_t begin = bench_cpu_ns();
         interest_build(interest, &frame);
-        uint64_t built = cpu_ns();
+        uint64_t built = bench_cpu_ns();
         for (uint32_t i = 0; i < frame.entity_count; i++) {
             struct arb_vec2 eye = {arb_dequantise(entities[i].q[kind->x], unit),
                                    arb_dequantise(entities[i].q[kind->y], unit)};
@@ -93,7 +86,7 @@ static void measure(const struct scene *scene, uint32_t rounds)
             interest_update(interest, i, eye, NULL, 0, &count);
             seen += count;
         }
-        look_ns = least(look_ns, cpu_ns() - built);
+        look_ns = least(look_ns, bench_cpu_ns() - built);
         build_ns = least(build_ns, built - begin);
     }
     double views = (double)frame.entity_count;
@@ -137,11 +130,11 @@ static void measure_sight(uint32_t rounds)
     uint64_t ns[2] = {UINT64_MAX, UINT64_MAX};
     for (uint32_t round = 0; round < rounds; round++) {
         for (int clear = 0; clear < 2; clear++) {
-            uint64_t begin = cpu_ns();
+            uint64_t begin = bench_cpu_ns();
             for (uint32_t i = 0; i < count[clear]; i++) {
                 interest_sight_clear(geometry, eyes[clear][i], targets[clear][i], 2.5F);
             }
-            ns[clear] = least(ns[clear], cpu_ns() - begin);
+            ns[clear] = least(ns[clear], bench_cpu_ns() - begin);
         }
     }
     printf("%-20s seen_ns %.0f hidden_ns %.0f\n", "sight_64_pillars",

@@ -10,12 +10,12 @@
 #include "server/match/match_replay.h"
 #include "shared/base/arb_mem.h"
 #include "shared/base/arb_rng.h"
+#include "tests/bench/bench.h"
 #include "tools/sim/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { FILE_BYTES = 256 << 20, PLAIN_BYTES = 16 << 20, FLUSH_MS = 500, KEYFRAME_S = 60 };
 
@@ -31,21 +31,14 @@ static struct {
     uint64_t live_ticks;
 } bench;
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
-    return (uint64_t)at.tv_sec * 1000000000U + (uint64_t)at.tv_nsec;
-}
-
 static size_t end_block(void)
 {
     if (bench.plain_bytes == 0) return 0;
     size_t size;
-    uint64_t before = cpu_ns();
+    uint64_t before = bench_cpu_ns();
     const uint8_t *block = journal_pack(bench.packer, bench.key, bench.plain_tick, bench.plain,
                                         bench.plain_bytes, &size);
-    bench.pack_ns += cpu_ns() - before;
+    bench.pack_ns += bench_cpu_ns() - before;
     memcpy(bench.file + bench.file_bytes, block, size);
     bench.file_bytes += size;
     bench.blocks++;
@@ -106,7 +99,7 @@ static uint64_t clock_ns(void)
 {
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < 1000; i++) {
-        uint64_t before = cpu_ns(), passed = cpu_ns() - before;
+        uint64_t before = bench_cpu_ns(), passed = bench_cpu_ns() - before;
         least = passed < least ? passed : least;
     }
     return least;
@@ -115,9 +108,9 @@ static uint64_t clock_ns(void)
 static void after_tick(void *user, struct match *match)
 {
     (void)user;
-    uint64_t before = cpu_ns(), packed = bench.pack_ns;
+    uint64_t before = bench_cpu_ns(), packed = bench.pack_ns;
     match_journal_tick(bench.journal, match);
-    bench.put_ns += cpu_ns() - before - (bench.pack_ns - packed);
+    bench.put_ns += bench_cpu_ns() - before - (bench.pack_ns - packed);
     bench.live_ticks += match_phase(match) == ARB_PHASE_LIVE;
 }
 
@@ -142,12 +135,12 @@ static double play_again(const struct sim *sim, const struct map *map, uint64_t 
     struct match_replay *replay = match_replay_create(&arena, match, other, reader);
     struct match_replay_step step;
     *ticks = 0;
-    uint64_t before = cpu_ns();
+    uint64_t before = bench_cpu_ns();
     do {
         match_replay_next(replay, &step);
         *ticks += step.status == MATCH_REPLAY_TICK;
     } while (step.status < MATCH_REPLAY_DIVERGED);
-    double seconds = (double)(cpu_ns() - before) * 1e-9;
+    double seconds = (double)(bench_cpu_ns() - before) * 1e-9;
     if (step.status != MATCH_REPLAY_STOPPED) printf("not as recorded: %s\n", step.text);
     bool good = step.status == MATCH_REPLAY_STOPPED && step.journal == JOURNAL_READ_FINISHED;
     match_destroy(match);
@@ -167,7 +160,7 @@ static double seek(const struct sim *sim, const struct map *map, arb_tick tick)
     char text[MATCH_REPLAY_TEXT_BYTES];
     struct match_replay_step step;
     struct match *match = match_of(sim, &arena, map);
-    uint64_t before = cpu_ns();
+    uint64_t before = bench_cpu_ns();
     struct journal_reader *reader = journal_open(&source, &status);
     struct match_replay *replay = match_replay_create(&arena, match, NULL, reader);
     match_replay_seek(replay, tick, text);
@@ -175,7 +168,7 @@ static double seek(const struct sim *sim, const struct map *map, arb_tick tick)
         match_replay_next(replay, &step);
         if (step.status >= MATCH_REPLAY_DIVERGED) exit(1);
     }
-    double seconds = (double)(cpu_ns() - before) * 1e-9;
+    double seconds = (double)(bench_cpu_ns() - before) * 1e-9;
     match_destroy(match);
     journal_close(reader);
     arb_arena_free(&arena);

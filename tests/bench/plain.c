@@ -10,12 +10,12 @@
 #include "shared/view/arb_drawn.h"
 #include "shared/proto/arb_delta.h"
 #include "shared/proto/arb_proto_internal.h"
+#include "tests/bench/bench.h"
 #include "tests/scenes/scenes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <zstd.h>
 
 enum { WARM_TICKS = 120, STREAM_BYTES = 65536, RECORD_BYTES = 8192, VISIBLE_MAX = 1000 };
@@ -42,13 +42,6 @@ static struct encoding {
 static struct scene_run run;
 static struct arb_own owns[64];
 static uint8_t copied[sizeof(struct plain_head) + VISIBLE_MAX * sizeof(struct plain)];
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-    return (uint64_t)at.tv_sec * 1000000000U + (uint64_t)at.tv_nsec;
-}
 
 static void add(struct encoding *encoding, size_t bytes, uint64_t ns)
 {
@@ -90,9 +83,9 @@ static size_t copy_plain(const struct arb_schema *schema, const struct arb_frame
 static void pack(ZSTD_CCtx *zstd, struct encoding *encoding, size_t size, int level)
 {
     static uint8_t out[STREAM_BYTES * 2];
-    uint64_t before = cpu_ns();
+    uint64_t before = bench_cpu_ns();
     size_t bytes = ZSTD_compressCCtx(zstd, out, sizeof out, copied, size, level);
-    uint64_t passed = cpu_ns() - before;
+    uint64_t passed = bench_cpu_ns() - before;
     if (!ZSTD_isError(bytes)) add(encoding, bytes, passed);
 }
 
@@ -170,9 +163,9 @@ int main(int argc, char **argv)
         owns[run.ticks % 64] = run.match->world.players[0].own;
         if (i < WARM_TICKS || i % 2 != 0) continue;
         const struct arb_frame *frame = rewind_newest(run.match->rewind);
-        uint64_t before = cpu_ns();
+        uint64_t before = bench_cpu_ns();
         size_t size = copy_plain(schema, frame, visible);
-        add(&plain, size, cpu_ns() - before);
+        add(&plain, size, bench_cpu_ns() - before);
         encode_full(&rule, frame, visible);
         encode_delta(&rule, frame, visible, lag);
         pack(zstd, &packed1, size, 1);

@@ -11,12 +11,12 @@
 
 #include "shared/base/arb_math.h"
 #include "shared/base/arb_rng.h"
+#include "tests/bench/bench.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     PLAYERS_MAX = 1000,
@@ -56,13 +56,6 @@ static struct bench {
     uint64_t interest_ns, begin_ns, send_ns; /* of one snapshot for all, the least */
     arb_tick tick;
 } bench;
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-    return (uint64_t)at.tv_sec * 1000000000U + (uint64_t)at.tv_nsec;
-}
 
 static void take_least(uint64_t *least, uint64_t ns)
 {
@@ -188,7 +181,7 @@ static void send_one(uint32_t i, uint32_t id, const struct arb_frame *frame)
 static void send_all(const struct scene *scene, uint32_t id)
 {
     const struct arb_frame *frame = rewind_newest(bench.rewind);
-    uint64_t begin = cpu_ns();
+    uint64_t begin = bench_cpu_ns();
     interest_build(bench.interest, frame);
     for (uint32_t i = 0; i < scene->players; i++) {
         struct arb_key own_key = frame->entities[i].key;
@@ -197,13 +190,13 @@ static void send_all(const struct scene *scene, uint32_t id)
             interest_update(bench.interest, i, eye, &own_key, 1, &bench.counts[i]);
         memcpy(bench.visible[i], visible, bench.counts[i] * sizeof *visible);
     }
-    uint64_t looked = cpu_ns();
+    uint64_t looked = bench_cpu_ns();
     replicate_begin(bench.replicate, frame);
-    uint64_t begun = cpu_ns();
+    uint64_t begun = bench_cpu_ns();
     for (uint32_t i = 0; i < scene->players; i++) {
         send_one(i, id, frame);
     }
-    take_least(&bench.send_ns, cpu_ns() - begun);
+    take_least(&bench.send_ns, bench_cpu_ns() - begun);
     take_least(&bench.begin_ns, begun - looked);
     take_least(&bench.interest_ns, looked - begin);
 }

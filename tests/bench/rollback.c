@@ -4,10 +4,12 @@
  *
  * usage: bench_rollback [scene|all [rounds [seed]]]
  */
+#define _GNU_SOURCE
 #include "server/loop/clock.h"
 #include "server/match/match_internal.h"
 #include "server/match/match_past.h"
 #include "server/match/match_rollback.h"
+#include "tests/bench/bench.h"
 #include "tests/scenes/scenes.h"
 
 #include <stdio.h>
@@ -16,12 +18,6 @@
 enum { WARM_TICKS = 300, ROUNDS_MAX = 1 << 16 };
 
 static uint32_t taken[ROUNDS_MAX]; /* ns */
-
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
 
 static void step(struct scene_run *run, struct match *match, uint32_t players)
 {
@@ -56,7 +52,7 @@ static void measure(const struct scene *scene, uint32_t rounds, uint64_t seed)
         match_past_run_again(match->past, match, match_tick(match) - MATCH_WINDOW_MAX);
         taken[i] = (uint32_t)(loop_now_ns() - begin);
     }
-    qsort(taken, rounds, sizeof taken[0], ascending);
+    qsort(taken, rounds, sizeof taken[0], bench_ascending);
     printf("%-12s seed %llu ticks %d p50_us %.0f p99_us %.0f max_us %.0f checksum %016llx\n",
            scene->name, (unsigned long long)seed, MATCH_WINDOW_MAX, taken[rounds / 2] / 1e3,
            taken[rounds - 1 - rounds / 100] / 1e3, taken[rounds - 1] / 1e3,

@@ -4,8 +4,10 @@
  *
  * usage: bench_save [scene|all [rounds [seed]]]
  */
+#define _GNU_SOURCE
 #include "server/loop/clock.h"
 #include "server/match/match_save.h"
+#include "tests/bench/bench.h"
 #include "tests/scenes/scenes.h"
 
 #include <stdio.h>
@@ -15,12 +17,6 @@ enum { WARM_TICKS = 300, ROUNDS_MAX = 1 << 16 };
 enum way { SAVE_STATE, GO_BACK, SAVE_WHOLE, RESTORE, WAYS };
 
 static uint32_t taken[WAYS][ROUNDS_MAX]; /* ns */
-
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
 
 static uint32_t since(uint64_t begin)
 {
@@ -56,7 +52,7 @@ static void measure(const struct scene *scene, uint32_t rounds, uint64_t seed)
         taken[RESTORE][i] = since(begin);
     }
     for (uint32_t way = 0; way < WAYS; way++) {
-        qsort(taken[way], rounds, sizeof taken[way][0], ascending);
+        qsort(taken[way], rounds, sizeof taken[way][0], bench_ascending);
     }
     printf(
         "%-12s seed %llu state_bytes %u save_us %.1f go_back_us %.1f whole_bytes %u save_us %.1f "

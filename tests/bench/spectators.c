@@ -11,6 +11,7 @@
 #include "server/match/match_internal.h"
 #include "server/net/net.h"
 #include "shared/base/arb_assert.h"
+#include "tests/bench/bench.h"
 #include "tests/scenes/scenes.h"
 
 #include <signal.h>
@@ -19,7 +20,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -31,20 +31,6 @@ enum {
     SERVICE_NS = 4000000,  /* of the other process */
     FOLLOWERS_OF_FOUR = 3, /* the fourth has a moving camera */
 };
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-    return (uint64_t)at.tv_sec * 1000000000U + (uint64_t)at.tv_nsec;
-}
-
-static void sleep_until(uint64_t deadline_ns)
-{
-    struct timespec at = {.tv_sec = (time_t)(deadline_ns / 1000000000U),
-                          .tv_nsec = (long)(deadline_ns % 1000000000U)};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-}
 
 /* ---- those who watch: another process ---- */
 
@@ -139,7 +125,7 @@ static void watch(uint16_t port, uint32_t count, uint32_t players)
         for (uint32_t i = 0; i < count; i++) {
             serve(&watchers[i], loop_now_ns());
         }
-        sleep_until(due);
+        bench_sleep_until(due);
     }
 }
 
@@ -211,24 +197,24 @@ static void receive(void)
 
 static void play(struct cost *cost)
 {
-    uint64_t begin = cpu_ns();
+    uint64_t begin = bench_cpu_ns();
     receive();
-    uint64_t received = cpu_ns();
+    uint64_t received = bench_cpu_ns();
     scene_give_inputs(&bench.run);
     tick_run(bench.run.match, TICK_LIVE);
     cost->receive_ns += received - begin;
-    cost->tick_ns += cpu_ns() - received;
+    cost->tick_ns += bench_cpu_ns() - received;
 }
 
 /* The messages of tick `tick` again, to the same sessions. */
 static void send_again(struct cost *cost, uint32_t tick)
 {
     struct port_message message;
-    uint64_t begin = cpu_ns();
+    uint64_t begin = bench_cpu_ns();
     receive();
     while (bench.port.take(bench.port.owner, &message)) {
     }
-    uint64_t received = cpu_ns();
+    uint64_t received = bench_cpu_ns();
     size_t at = tick == 0 ? 0 : bench.tick_ends[tick - 1];
     while (at < bench.tick_ends[tick]) {
         struct sent sent;
@@ -239,7 +225,7 @@ static void send_again(struct cost *cost, uint32_t tick)
     }
     flush(NULL);
     cost->receive_ns += received - begin;
-    cost->tick_ns += cpu_ns() - received;
+    cost->tick_ns += bench_cpu_ns() - received;
 }
 
 enum phase { ALONE, WATCHED, AGAIN };
@@ -249,7 +235,7 @@ static struct cost run_phase(enum phase phase, uint32_t ticks)
     struct cost cost = {0};
     uint64_t start_ns = loop_now_ns();
     for (uint32_t i = 0; i < ticks; i++) {
-        sleep_until(start_ns + (uint64_t)i * 1000000000U / RATE);
+        bench_sleep_until(start_ns + (uint64_t)i * 1000000000U / RATE);
         if (phase == AGAIN) {
             send_again(&cost, i);
             continue;

@@ -9,36 +9,16 @@
  */
 #define _GNU_SOURCE
 #include "server/loop/clock.h"
+#include "tests/bench/bench.h"
 #include "tests/scenes/scenes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { WARM_TICKS = 120, SAMPLES_MAX = 1 << 20 };
 
 static uint32_t samples[SAMPLES_MAX]; /* ns per tick */
-
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-    return (uint64_t)at.tv_sec * 1000000000U + (uint64_t)at.tv_nsec;
-}
-
-static void sleep_until(uint64_t deadline_ns)
-{
-    struct timespec at = {.tv_sec = (time_t)(deadline_ns / 1000000000U),
-                          .tv_nsec = (long)(deadline_ns % 1000000000U)};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-}
 
 static void measure(const struct scene *scene, uint32_t ticks, uint64_t seed, uint32_t rate)
 {
@@ -50,15 +30,15 @@ static void measure(const struct scene *scene, uint32_t ticks, uint64_t seed, ui
     uint64_t total_ns = 0, start_ns = loop_now_ns();
     for (uint32_t i = 0; i < ticks; i++) {
         if (rate > 0) {
-            sleep_until(start_ns + (uint64_t)i * 1000000000U / rate);
+            bench_sleep_until(start_ns + (uint64_t)i * 1000000000U / rate);
         }
-        uint64_t begin = cpu_ns();
+        uint64_t begin = bench_cpu_ns();
         scene_step(&run);
-        uint64_t taken = cpu_ns() - begin;
+        uint64_t taken = bench_cpu_ns() - begin;
         samples[i] = taken < UINT32_MAX ? (uint32_t)taken : UINT32_MAX;
         total_ns += taken;
     }
-    qsort(samples, ticks, sizeof samples[0], ascending);
+    qsort(samples, ticks, sizeof samples[0], bench_ascending);
     printf("%-12s seed %llu rate %u ticks %u mean_us %.2f median_us %.2f p99_us %.2f entities %u "
            "checksum %016llx\n",
            scene->name, (unsigned long long)seed, rate, ticks, (double)total_ns / ticks / 1e3,
