@@ -29,6 +29,20 @@ void stage_open(struct stage *stage, const char *mode, const char *const *sets, 
     rules_flights_create(&stage->flights, &stage->arena, players);
 }
 
+void stage_open_field(struct stage *stage, const char *mode, const char *const *sets,
+                      const char *extra, uint32_t players)
+{
+    const char *all[SCENE_SETS_MAX] = {0};
+    uint32_t count = 0;
+    for (; sets[count] != NULL; count++) {
+        ARB_ASSERT(count + 2 < SCENE_SETS_MAX); /* with it and the end */
+        all[count] = sets[count];
+    }
+    all[count] = extra;
+    stage_open(stage, mode, all, players);
+    stage_add_spawn_area(stage, (struct arb_vec2){1, 1}, (struct arb_vec2){SIDE_M - 1, SIDE_M - 1});
+}
+
 void stage_add_spawn(struct stage *stage, float x, float y, int32_t team)
 {
     ARB_ASSERT(stage->map.spawn_count < STAGE_PLACES_MAX);

@@ -27,6 +27,9 @@ struct stage {
 
 /* A square map from 0 to 40 m without anything on it; all players present once started. */
 void stage_open(struct stage *stage, const char *mode, const char *const *sets, uint32_t players);
+/* The same with one set more, unless it is NULL, and players appear anywhere but at the edge. */
+void stage_open_field(struct stage *stage, const char *mode, const char *const *sets,
+                      const char *extra, uint32_t players);
 void stage_add_spawn(struct stage *stage, float x, float y, int32_t team);
 void stage_add_spawn_area(struct stage *stage, struct arb_vec2 low, struct arb_vec2 high);
 void stage_add_pickup(struct stage *stage, const char *type, float x, float y, int32_t value,

@@ -97,7 +97,8 @@ Test(match_inputs, first_inputs_that_come_late_were_missing_in_their_ticks)
     cr_assert_eq(player(0)->starved_ticks, 3, "counted once, as it went by");
 }
 
-Test(match_inputs, a_late_press_goes_once_into_the_next_input)
+/* One packet with a press, aimed along y, for the tick that has just gone by without an input. */
+static struct arb_input_packet *press_late(void)
 {
     open_match();
     join_live();
@@ -108,6 +109,12 @@ Test(match_inputs, a_late_press_goes_once_into_the_next_input)
     struct arb_input *late = add_input(inputs, 2, match_tick(match) - 1);
     late->edges = ARB_BUTTON_FIRE;
     late->aim = 16384;
+    return inputs;
+}
+
+Test(match_inputs, a_late_press_goes_once_into_the_next_input)
+{
+    struct arb_input_packet *inputs = press_late();
     add_input(inputs, 3, match_tick(match));
     tick();
     cr_assert_eq(counts(0).inputs_late, 1);
@@ -139,15 +146,7 @@ Test(match_inputs, held_fire_of_missing_inputs_has_their_actions)
 
 Test(match_inputs, a_carried_shot_keeps_its_aim_and_starts_where_the_player_is)
 {
-    open_match();
-    join_live();
-    add_input(packet(0, player(0)->control), 1, match_tick(match));
-    tick();
-    tick();
-    struct arb_input_packet *inputs = packet(0, player(0)->control);
-    struct arb_input *late = add_input(inputs, 2, match_tick(match) - 1);
-    late->edges = ARB_BUTTON_FIRE;
-    late->aim = 16384;
+    struct arb_input_packet *inputs = press_late();
     struct arb_input *next = add_input(inputs, 3, match_tick(match));
     next->move_x = 127;
     tick();

@@ -47,12 +47,25 @@ Test(match_views_frozen, who_has_told_of_a_snapshot_does_not_draw_as_if_it_had_n
     open_live();
 }
 
+/* So many ticks without another acknowledgement, then a shot at what it holds since. */
+static void fire_after_silence(uint32_t ticks)
+{
+    struct arb_held held = held_then();
+    for (uint32_t n = 0; n < ticks; n++) {
+        client.got = held;
+        say_input(0);
+        run_tick();
+    }
+    client.got = held;
+    say_input(ARB_BUTTON_FIRE);
+}
+
 /* Nothing new came, or it says so: what it draws is as old as its newest snapshot, but for what
  * others are carried on past it. */
 Test(match_views_frozen, what_stands_frozen_grows_too_old)
 {
     static const struct {
-        uint32_t silence; /* ticks without another acknowledgement */
+        uint32_t silence; /* ticks */
         enum match_view_verdict verdict;
     } rows[] = {{10, MATCH_VIEW_HONOURED},
                 {24, MATCH_VIEW_HONOURED},
@@ -62,14 +75,7 @@ Test(match_views_frozen, what_stands_frozen_grows_too_old)
         setup();
         open_live();
         warm_up(60);
-        struct arb_held held = held_then();
-        for (uint32_t n = 0; n < rows[i].silence; n++) {
-            client.got = held;
-            say_input(0);
-            run_tick();
-        }
-        client.got = held;
-        say_input(ARB_BUTTON_FIRE);
+        fire_after_silence(rows[i].silence);
         uneven(2.0F);
         run_tick();
         run_tick();
@@ -88,7 +94,7 @@ Test(match_views_frozen, others_stand_for_no_longer_than_the_link_of_the_inputs_
     static const struct {
         int32_t tick_rate;
         float deviation;  /* ticks, of its inputs */
-        uint32_t silence; /* ticks without another acknowledgement */
+        uint32_t silence; /* ticks */
         enum match_view_verdict verdict;
     } rows[] = {{60, 0.0F, 2, MATCH_VIEW_HONOURED},  {60, 0.0F, 10, MATCH_VIEW_FROZEN},
                 {60, 0.25F, 10, MATCH_VIEW_FROZEN},  {60, 0.75F, 16, MATCH_VIEW_HONOURED},
@@ -99,14 +105,7 @@ Test(match_views_frozen, others_stand_for_no_longer_than_the_link_of_the_inputs_
         config.tick_rate = rows[i].tick_rate;
         open_live();
         warm_up(60);
-        struct arb_held held = held_then();
-        for (uint32_t n = 0; n < rows[i].silence; n++) {
-            client.got = held;
-            say_input(0);
-            run_tick();
-        }
-        client.got = held;
-        say_input(ARB_BUTTON_FIRE);
+        fire_after_silence(rows[i].silence);
         /* What this input adds to it. */
         uneven(rows[i].deviation * 16.0F / 15.0F);
         run_tick();

@@ -583,6 +583,17 @@ Test(net, refused_by_the_match_gets_no_leave)
     close_scene();
 }
 
+/* Between two ticks of the match. */
+static void come_and_go(const char *name)
+{
+    struct peer *peer = connect_peer(0);
+    pass(4);
+    say_hello(peer, name);
+    pass(2);
+    arb_net_disconnect(peer->net, 0, 0);
+    pass(4);
+}
+
 Test(net, place_of_a_refused_session_owes_nothing_to_the_next)
 {
     open_scene();
@@ -590,12 +601,7 @@ Test(net, place_of_a_refused_session_owes_nothing_to_the_next)
     scene.port.refuse(scene.port.owner, session, ARB_REFUSED_FULL);
     pass(6);
     arb_net_destroy(scene.peers[0].net);
-    struct peer *peer = connect_peer(0);
-    pass(4);
-    say_hello(peer, "Eve");
-    pass(2);
-    arb_net_disconnect(peer->net, 0, 0);
-    pass(4);
+    come_and_go("Eve");
     struct port_message message;
     cr_assert_not(take(&message));
     close_scene();
@@ -604,12 +610,7 @@ Test(net, place_of_a_refused_session_owes_nothing_to_the_next)
 Test(net, session_that_came_and_went_before_a_tick_is_never_told)
 {
     open_scene();
-    struct peer *peer = connect_peer(0);
-    pass(4);
-    say_hello(peer, "Ada");
-    pass(2);
-    arb_net_disconnect(peer->net, 0, 0);
-    pass(4);
+    come_and_go("Ada");
     struct port_message message;
     cr_assert_not(take(&message));
     close_scene();

@@ -25,14 +25,7 @@ static struct stage stage;
 
 static void open_stage(uint32_t players, const char *extra)
 {
-    const char *sets[SCENE_SETS_MAX] = {0};
-    uint32_t count = 0;
-    for (; numbers[count] != NULL; count++) {
-        sets[count] = numbers[count];
-    }
-    sets[count] = extra;
-    stage_open(&stage, "arena", sets, players);
-    stage_add_spawn_area(&stage, (struct arb_vec2){1, 1}, (struct arb_vec2){39, 39});
+    stage_open_field(&stage, "arena", numbers, extra, players);
 }
 
 static void close_stage(void)
