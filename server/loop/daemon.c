@@ -3,6 +3,7 @@
 
 #include "server/loop/clock.h"
 #include "server/loop/loop.h"
+#include "server/loop/loop_check.h"
 #include "server/loop/loop_effects.h"
 #include "server/loop/loop_journal.h"
 #include "server/loop/loop_log.h"
@@ -58,73 +59,6 @@ struct daemon {
     enum arb_result result_written;
     char result_error[OPS_ERROR_BYTES];
 };
-
-static size_t mode_of(const struct config *config)
-{
-    size_t mode = rules_index(config->mode);
-    ARB_ASSERT(mode < rules_mode_count); /* match.mode is a choice among them */
-    return mode;
-}
-
-static const struct rules *rules_of(const struct config *config)
-{
-    return rules_modes[mode_of(config)];
-}
-
-static const void *params_of(const struct config *config)
-{
-    return config->mode_params[mode_of(config)];
-}
-
-/* What the mode says of its numbers and of the map, and whether it has the teams that are asked
- * for. */
-static bool check_mode(const struct config *config, const struct map *map, char *sentence,
-                       size_t sentence_bytes)
-{
-    const struct rules *rules = rules_of(config);
-    if (config->match.teams != 0 && !rules->teams) {
-        snprintf(sentence, sentence_bytes, "match.teams is %d: mode %s has no teams; allowed: 0",
-                 config->match.teams, rules->name);
-        return false;
-    }
-    return rules->check(params_of(config), (uint32_t)config->match.tick_rate,
-                        (uint32_t)config->match.max_players, map, sentence, sentence_bytes);
-}
-
-enum arb_result loop_check(const struct config *config, struct arb_arena *arena, struct map *map,
-                           char error[LOOP_ERROR_BYTES])
-{
-    struct config_error found;
-    enum arb_result result = map_load(map, arena, config->map_path, &found);
-    if (result == ARB_OK) return loop_check_loaded(config, map, error);
-    memcpy(error, found.text, sizeof found.text);
-    return result;
-}
-
-enum arb_result loop_check_loaded(const struct config *config, const struct map *map,
-                                  char error[LOOP_ERROR_BYTES])
-{
-    struct config_error found;
-    char sentence[LOOP_ERROR_BYTES / 2];
-    if (check_mode(config, map, sentence, sizeof sentence)) return ARB_OK;
-    config_explain(config, sentence, &found);
-    memcpy(error, found.text, sizeof found.text);
-    return ARB_CONFIG;
-}
-
-enum arb_result loop_check_files(const struct config *config, bool resumed,
-                                 char error[LOOP_ERROR_BYTES])
-{
-    enum arb_result result = ARB_OK;
-    if (config->result_path[0] != '\0') result = ops_result_check(config->result_path, error);
-    if (result == ARB_OK && config->rewind_trace[0] != '\0') {
-        result = ops_trace_check(config->rewind_trace, error);
-    }
-    if (result == ARB_OK && config->journal.path[0] != '\0' && !resumed) {
-        result = loop_journal_check(config, error);
-    }
-    return result;
-}
 
 /* ---- start ---- */
 
@@ -207,7 +141,7 @@ static enum arb_result open_match(struct daemon *daemon, struct arb_arena *arena
     numbers.back_ticks = (int32_t)daemon->serving->synctest_ticks;
     struct match_port port = net_port(daemon->net);
     daemon->match =
-        match_create(arena, &numbers, rules_of(daemon->config), params_of(daemon->config),
+        match_create(arena, &numbers, loop_rules(daemon->config), loop_params(daemon->config),
                      daemon->map, daemon->geometry, daemon->match_id, &port);
     if (resume != NULL) {
         result = loop_resume_play(resume, daemon->match, arena, error);
@@ -329,8 +263,8 @@ static enum arb_result open_loop(struct daemon *daemon, char *error)
 /* What is not in view is not hit, however far a weapon reaches. */
 static void warn_of_reach(const struct config *config)
 {
-    const struct rules *rules = rules_of(config);
-    float reach = rules->reach != NULL ? rules->reach(params_of(config)) : 0.0F;
+    const struct rules *rules = loop_rules(config);
+    float reach = rules->reach != NULL ? rules->reach(loop_params(config)) : 0.0F;
     if (reach > config->match.interest_enter_m) {
         ops_log(OPS_WARN, "configuration",
                 OPS_TEXT("text", "weapons reach farther than interest.enter_m: they meet nobody "
@@ -405,7 +339,7 @@ static void play(struct daemon *daemon, char *error, enum arb_result *result)
     loop_run(daemon->loop, &report);
     loop_log_report(&report, daemon->net);
     loop_log_rollback(daemon->match);
-    loop_log_traffic(daemon->match, rules_of(daemon->config)->schema, daemon->net);
+    loop_log_traffic(daemon->match, loop_rules(daemon->config)->schema, daemon->net);
     log_drops(daemon->match);
     loop_destroy(daemon->loop);
     *result =

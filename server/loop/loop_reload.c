@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "server/loop/loop_reload.h"
 
-#include "server/loop/daemon.h"
+#include "server/loop/loop_check.h"
 #include "server/match/match_numbers.h"
 #include "server/ops/log.h"
 
@@ -52,8 +52,7 @@ static bool fail(struct loop_reload *reload, const char *what)
 
 static void take_numbers(struct loop_reload *reload, const struct config *next)
 {
-    size_t mode = rules_index(reload->running->mode);
-    match_numbers_of(rules_modes[mode], next->mode_params[mode], reload->numbers);
+    match_numbers_of(loop_rules(next), loop_params(next), reload->numbers);
 }
 
 /* A pipe would be waited for. */

@@ -226,6 +226,7 @@ struct rewind_place {
 /* out[count] for keys[count]: where each was drawn; the filters do not count. */
 void rewind_places(const struct rewind *rewind, const struct rewind_past *past,
                    const struct arb_key *keys, uint32_t count, struct rewind_place *out);
+
 /* ---- fairness, and seeing it ---- */
 
 /* How long a victim had been behind cover on the server: of the newest published frames, counted
