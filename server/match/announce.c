@@ -243,9 +243,11 @@ static void hurry(struct match *match, const struct arb_event_death *death, arb_
 
 static void put_alone(struct match *match, const struct arb_event *event)
 {
+    uint8_t bytes[ARB_MESSAGE_BYTES_MAX];
+    size_t size = arb_event_encode(event, bytes, sizeof bytes);
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
         const struct match_seat *seat = &match->seats[slot];
-        if (seat->seated && !seat->needs_welcome) put_event(match, slot, event);
+        if (seat->seated && !seat->needs_welcome) put(match, slot, bytes, size);
     }
 }
 

@@ -90,6 +90,8 @@ static void begin_session(struct match *match, uint16_t slot, struct port_sessio
 {
     struct match_seat *seat = &match->seats[slot];
     seat->needs_welcome = seat->has_session;
+    seat->has_view = false;
+    seat->view_waits = 0;
     seat->detached = false;
     seat->session = session;
     seat->since = match->world.head->tick;

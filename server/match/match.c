@@ -199,6 +199,7 @@ struct match *match_create(struct arb_arena *arena, const struct match_config *c
                                          (uint32_t)config->tick_rate),
         .events = &match->events,
         .flights = &match->flights,
+        .crowd = rules_crowd_create(arena, capacity.players),
     };
     return match;
 }

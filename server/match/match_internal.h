@@ -91,6 +91,17 @@ struct match_seat {
     arb_tick away_until;               /* S[that tick] ends the wait for whoever is away */
     uint8_t token_hash[PORT_TOKEN_HASH_BYTES];
     struct arb_vec2 eye; /* centre of its interest; stays where its last character was */
+    /* Of the session: see first_views.c. */
+    struct arb_key view_of; /* character of its newest snapshot */
+    bool has_view;          /* a snapshot was sent */
+    uint8_t view_waits;     /* snapshots that it went without since it is due a first view */
+};
+
+enum { FIRST_VIEWS_WAITS_MAX = 3 }; /* snapshots that anybody waits for a first view */
+
+/* How many of those who have waited for so many snapshots are shown their first view now. */
+struct first_views {
+    uint32_t room[FIRST_VIEWS_WAITS_MAX + 1];
 };
 
 /* Numbers of the game that may change (match_numbers.h). The params are the match's own, so that a
@@ -147,8 +158,9 @@ struct match {
 
     struct scores scores;
     struct news news;
-    struct news standing;     /* of a tick in which somebody comes: who is there */
-    struct match_seat *seats; /* [players] */
+    struct news standing;           /* of a tick in which somebody comes: who is there */
+    struct match_seat *seats;       /* [players] */
+    struct first_views first_views; /* of this tick's snapshots */
     uint16_t slot_of_session[MATCH_SESSIONS_MAX]; /* by session index; checked against the seat */
     /* By session index, from its JOIN to its welcome: the only place that has the secrets. */
     uint8_t tokens[MATCH_SESSIONS_MAX][ARB_TOKEN_BYTES];
@@ -330,6 +342,13 @@ size_t announce_scratch_bytes(const struct arb_geometry *geometry);
 void announce_player(struct match *match, uint16_t slot, uint16_t to);
 /* The same as it is now, without a tick. */
 struct arb_event announce_player_event(const struct match *match, uint16_t slot);
+
+/* first_views.c: who is shown everything anew with the snapshots of this tick */
+void first_views_begin(struct match *match);
+/* Of each welcomed slot once, ascending. False: its first view waits, and nothing is sent. */
+bool first_views_may_send(struct match *match, uint16_t slot);
+/* How many at most, of a match with so many places. */
+uint32_t first_views_room(uint32_t players);
 
 /* tick.c: `keys` (ascending) with `key` in its place, unless that is none, into `out` of one more
  * place; returns how many. */

@@ -515,11 +515,13 @@ static void stage_replicate(struct match *match)
         list_always(match);
         interest_build(match->interest, frame);
         replicate_begin(match->replicate, frame);
+        first_views_begin(match);
         for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
             if (match_is_welcomed(match, slot)) {
                 uint16_t next[] = {(uint16_t)(slot + 1), (uint16_t)(slot + 2),
                                    (uint16_t)(slot + 3)};
                 replicate_expect(match->replicate, next);
+                if (!first_views_may_send(match, slot)) continue;
                 send_snapshot(match, slot, frame);
                 if (replicate_in_vain(match->replicate, slot)) cut_deaf(match, slot);
             }

@@ -95,30 +95,60 @@ static void arena_rewind_kinds(const void *data, struct rewind_kind kinds[ARB_KI
 
 /* ---- characters ---- */
 
-/* Distance to the nearest living enemy; negative when the place touches somebody. One root for all:
- * when a crowd begins, everybody looks at everybody. */
-static float arena_room(const struct rules_context *context, uint16_t slot, struct arb_vec2 at)
+/* Everybody who has a character, before the first choice of a tick. */
+static void fill_crowd(const struct rules_context *context)
 {
     const struct world *world = context->world;
+    if (rules_crowd_is_filled(context->crowd)) return;
+    for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
+        const struct world_entity *entity = character_of(world, slot);
+        if (entity == NULL) continue;
+        rules_crowd_add(context->crowd, slot, (struct arb_vec2){entity->x, entity->y}, 0.0F);
+    }
+    rules_crowd_set_filled(context->crowd);
+}
+
+/* One who looks for room. */
+struct arena_look {
+    const struct world *world;
+    struct arb_vec2 at;
+    uint8_t team;
+    float anybody, enemy; /* squares of the distance to the nearest so far */
+    float touch;          /* m; so near anybody counts */
+    float least;          /* m; with an enemy so near the place is no better than another one */
+};
+
+static float look_at_character(void *asker, uint16_t other)
+{
+    struct arena_look *look = asker;
+    const struct world_entity *entity = character_of(look->world, other);
+    struct arb_vec2 way = arb_vec2_sub(look->at, (struct arb_vec2){entity->x, entity->y});
+    float square = arb_vec2_dot(way, way);
+    if (square < look->anybody) look->anybody = square;
+    bool is_enemy = look->team == 0 || look->world->players[other].team != look->team;
+    if (is_enemy && square < look->enemy) look->enemy = square;
+    float enemy = sqrtf(look->enemy);
+    return enemy <= look->least ? -INFINITY : fmaxf(enemy, look->touch);
+}
+
+float arena_room(const struct rules_context *context, uint16_t slot, struct arb_vec2 at,
+                 float least)
+{
     const struct arena_params *params = arena_params(context);
     float size = params->player_radius_m + params->player_half_length_m;
-    uint8_t team = world->players[slot].team;
-    float anybody = INFINITY; /* squares */
-    float enemy = INFINITY;
-    for (uint16_t other = 0; other < world->head->player_capacity; other++) {
-        const struct world_entity *entity = character_of(world, other);
-        if (entity == NULL) {
-            continue;
-        }
-        struct arb_vec2 way = arb_vec2_sub(at, (struct arb_vec2){entity->x, entity->y});
-        float square = arb_vec2_dot(way, way);
-        anybody = square < anybody ? square : anybody;
-        if (square < enemy && (team == 0 || world->players[other].team != team)) {
-            enemy = square;
-        }
-    }
-    float nearest = sqrtf(anybody);
-    return nearest <= 2.0F * size ? nearest - 2.0F * size : sqrtf(enemy);
+    struct arena_look look = {
+        .world = context->world,
+        .at = at,
+        .team = context->world->players[slot].team,
+        .anybody = INFINITY,
+        .enemy = INFINITY,
+        .touch = 2.0F * size,
+        .least = least,
+    };
+    fill_crowd(context);
+    rules_crowd_around(context->crowd, at, INFINITY, look_at_character, &look);
+    float nearest = sqrtf(look.anybody);
+    return nearest <= 2.0F * size ? nearest - 2.0F * size : sqrtf(look.enemy);
 }
 
 /* False: there is no free place or no free entity in this tick. */
@@ -156,14 +186,21 @@ static bool spawn_character(struct rules_context *context, uint16_t slot)
     entity->heading = player->own.heading;
     entity->radius = hull.radius + hull.half_length;
     entity->values[CHARACTER_HEALTH] = params->health;
+    if (rules_crowd_is_filled(context->crowd)) rules_crowd_add(context->crowd, slot, at, 0.0F);
     return true;
 }
 
-static void arena_player_joined(struct rules_context *context, uint16_t slot)
+static void begin_player(struct rules_context *context, uint16_t slot)
 {
     if (!spawn_character(context, slot)) {
         rules_respawn_after(context, slot, 0);
     }
+}
+
+static void arena_player_joined(struct rules_context *context, uint16_t slot)
+{
+    rules_crowd_clear(context->crowd);
+    begin_player(context, slot);
 }
 
 /* Leaving is a death by nobody: it saves no one from the count. */
@@ -185,9 +222,10 @@ static void arena_round_begin(struct rules_context *context)
         places[i].due = world->head->tick + 1;
     }
     arena_place_pickups(context);
+    rules_crowd_clear(context->crowd);
     for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
         if (world->players[slot].presence == WORLD_PRESENT) {
-            arena_player_joined(context, slot);
+            begin_player(context, slot);
         }
     }
 }
@@ -321,6 +359,7 @@ static bool limit_reached(const struct rules_context *context)
 static void arena_update(struct rules_context *context)
 {
     struct world *world = context->world;
+    rules_crowd_clear(context->crowd);
     for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
         if (rules_respawn_due(context, slot)) {
             spawn_character(context, slot); /* else again in the next tick */

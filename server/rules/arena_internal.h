@@ -107,6 +107,11 @@ void arena_capacity(const void *params, const struct map *map, uint32_t max_play
 bool arena_pickup_of(const struct arena_params *params, const struct map_place *place,
                      enum arb_pickup_type *type, int32_t *value);
 
+/* arena.c: distance to the nearest living enemy (m); negative when the place touches somebody. As
+ * rules_spawn.room. */
+float arena_room(const struct rules_context *context, uint16_t slot, struct arb_vec2 at,
+                 float least);
+
 /* arena_weapons.c */
 void arena_shoot(struct rules_context *context, struct rules_shot *shot);
 void arena_shots(struct rules_context *context, const struct rules_shot *shots, uint32_t count);

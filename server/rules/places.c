@@ -80,11 +80,10 @@ struct best_place {
 static void consider(const struct rules_context *context, const struct rules_spawn *spawn,
                      struct arb_vec2 at, struct best_place *best)
 {
-    if (!is_free(context->geometry, spawn->hull, at)) {
-        return;
-    }
-    float room = spawn->room(context, spawn->slot, at);
-    if (!best->found || room > best->room) {
+    float least = best->found ? best->room : -INFINITY;
+    float room = spawn->room(context, spawn->slot, at, least);
+    /* Walls last: most places are beaten already. */
+    if ((!best->found || room > least) && is_free(context->geometry, spawn->hull, at)) {
         *best = (struct best_place){true, room, at};
     }
 }

@@ -15,6 +15,8 @@
 #include "shared/move/arb_move.h"
 #include "shared/move/arb_path.h"
 
+struct rules_crowd;
+
 enum { RULES_PELLETS_MAX = 16 };
 
 /* Room for the events of a tick in which every player joins, dies, comes back, is scored and
@@ -100,6 +102,7 @@ struct rules_context {
     uint32_t catchup_ticks; /* so far back a projectile may leave: lagcomp.projectile_catchup_ms */
     struct rules_events *events;
     struct rules_flights *flights;
+    struct rules_crowd *crowd; /* of a mode that chooses places; nothing of it survives a tick */
 };
 
 /* One shot that left in stage 4 and was resolved in stage 6. */
@@ -214,6 +217,9 @@ void rules_emit(struct rules_context *context, uint16_t to, uint16_t also,
 /* The same to slot `to` and all who were shown one of these two (one may be none). */
 void rules_emit_about(struct rules_context *context, uint16_t to, struct arb_key a,
                       struct arb_key b, const struct arb_event *event);
+
+/* Room to look for places among so many players. */
+struct rules_crowd *rules_crowd_create(struct arb_arena *arena, uint32_t players);
 
 void rules_flights_create(struct rules_flights *flights, struct arb_arena *arena, uint32_t players);
 /* Tells of a projectile that leaves; NULL: it is not looked at. */

@@ -3,6 +3,7 @@
 #ifndef RULES_INTERNAL_H
 #define RULES_INTERNAL_H
 
+#include "server/rules/crowd.h"
 #include "server/rules/rules.h"
 
 #include <string.h>
@@ -52,8 +53,10 @@ struct rules_spawn {
     uint16_t slot;
     struct arb_hull hull;
     uint32_t candidates; /* places looked at */
-    /* How good a free place is: more is better; negative: it touches somebody. */
-    float (*room)(const struct rules_context *context, uint16_t slot, struct arb_vec2 at);
+    /* How good a free place is: more is better; negative: it touches somebody. Of a place that is
+     * no better than `least` any number up to that. */
+    float (*room)(const struct rules_context *context, uint16_t slot, struct arb_vec2 at,
+                  float least);
 };
 
 /* The place with the most room among candidates from the map's spawns of the player's team (of all

@@ -52,11 +52,17 @@ static void serpent_rewind_kinds(const void *data, struct rewind_kind kinds[ARB_
 
 /* ---- round, joins, leaves ---- */
 
-static void serpent_player_joined(struct rules_context *context, uint16_t slot)
+static void begin_player(struct rules_context *context, uint16_t slot)
 {
     if (!serpent_spawn(context, slot)) {
         rules_respawn_after(context, slot, 0);
     }
+}
+
+static void serpent_player_joined(struct rules_context *context, uint16_t slot)
+{
+    rules_crowd_clear(context->crowd);
+    begin_player(context, slot);
 }
 
 /* Leaving is a death by nobody, and leaves no food. */
@@ -72,9 +78,10 @@ static void serpent_round_begin(struct rules_context *context)
 {
     struct world *world = context->world;
     memset(world->rules, 0, world->head->rules_bytes);
+    rules_crowd_clear(context->crowd);
     for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
         if (world->players[slot].presence == WORLD_PRESENT) {
-            serpent_player_joined(context, slot);
+            begin_player(context, slot);
         }
     }
     serpent_food_begin(context);
@@ -190,6 +197,7 @@ static bool limit_reached(const struct rules_context *context)
 static void serpent_update(struct rules_context *context)
 {
     struct world *world = context->world;
+    rules_crowd_clear(context->crowd);
     for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
         if (rules_respawn_due(context, slot)) {
             serpent_spawn(context, slot); /* else again in the next tick */

@@ -79,6 +79,10 @@ bool serpent_check_state(const void *params, const struct map *map, const struct
 /* serpent_spawn.c */
 /* False: there is no free place, entity or body in this tick. */
 bool serpent_spawn(struct rules_context *context, uint16_t slot);
+/* Distance to the nearest part of anybody's middle line, beyond the wanted one (m). As
+ * rules_spawn.room. */
+float serpent_room(const struct rules_context *context, uint16_t slot, struct arb_vec2 at,
+                   float least);
 
 /* serpent_death.c: judges all ends of this tick, see there. */
 void serpent_deaths(struct rules_context *context, const struct collide_contact *contacts,

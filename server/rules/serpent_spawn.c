@@ -1,4 +1,5 @@
-/* Where a new serpent begins: away from heads and bodies, with a free way before it. */
+/* Where a new serpent begins: away from heads and bodies, with a free way before it. How far each
+ * place is from the nearest of them is the room beyond the wanted clearance. */
 #include "server/rules/rules_internal.h"
 #include "server/rules/serpent_internal.h"
 
@@ -6,38 +7,56 @@
 
 #include <math.h>
 
-/* Distance to the nearest part of that serpent's middle line; what is `enough` away anyway is not
- * looked at closely. */
-static float distance_to(const struct world *world, const struct world_entity *head,
-                         struct arb_vec2 at, float enough)
+/* Everybody who has a serpent, before the first choice of a tick. */
+static void fill_crowd(const struct rules_context *context)
 {
-    struct arb_vec2 centre = {head->x, head->y};
-    float nearest = arb_vec2_distance(at, centre);
-    const struct world_body *body = serpent_body(world, head);
-    if (nearest - body->length >= enough) {
-        return nearest - body->length; /* no part of it can be nearer */
+    const struct world *world = context->world;
+    if (rules_crowd_is_filled(context->crowd)) return;
+    for (uint16_t slot = 0; slot < world->head->player_capacity; slot++) {
+        const struct world_entity *head = serpent_head(world, slot);
+        if (head == NULL) continue;
+        struct arb_vec2 at = {head->x, head->y};
+        rules_crowd_add(context->crowd, slot, at, serpent_body(world, head)->length);
     }
+    rules_crowd_set_filled(context->crowd);
+}
+
+/* One who looks for room. */
+struct serpent_look {
+    const struct world *world;
+    struct arb_vec2 at;
+    float nearest; /* m, to a part of the middle line of any so far */
+    float least;   /* m; so near the place is no better than another one */
+};
+
+/* What is farther away than the nearest with all of its length is not looked at closely. */
+static float look_at_serpent(void *asker, uint16_t other)
+{
+    struct serpent_look *look = asker;
+    const struct world *world = look->world;
+    const struct world_entity *head = serpent_head(world, other);
+    struct arb_vec2 centre = {head->x, head->y};
+    float distance = arb_vec2_distance(look->at, centre);
+    if (distance - serpent_body(world, head)->length > look->nearest) return look->nearest;
+    look->nearest = fminf(look->nearest, distance);
     uint32_t count = world_body_count(world, head->body);
     for (uint32_t i = 0; i < count; i++) {
         struct arb_vec2 point = world_body_point(world, head->body, i, centre);
-        nearest = fminf(nearest, arb_vec2_distance(at, point));
+        look->nearest = fminf(look->nearest, arb_vec2_distance(look->at, point));
     }
-    return nearest;
+    return look->nearest <= look->least ? -INFINITY : look->nearest;
 }
 
-/* Room beyond the wanted clearance. */
-static float serpent_room(const struct rules_context *context, uint16_t slot, struct arb_vec2 at)
+float serpent_room(const struct rules_context *context, uint16_t slot, struct arb_vec2 at,
+                   float least)
 {
-    const struct world *world = context->world;
+    (void)slot; /* has none yet */
     float wanted = serpent_params(context)->spawn_clearance_m;
-    float room = INFINITY;
-    for (uint16_t other = 0; other < world->head->player_capacity; other++) {
-        const struct world_entity *head = serpent_head(world, other);
-        if (head != NULL && other != slot) {
-            room = fminf(room, distance_to(world, head, at, room + wanted) - wanted);
-        }
-    }
-    return room;
+    struct serpent_look look = {
+        .world = context->world, .at = at, .nearest = INFINITY, .least = least};
+    fill_crowd(context);
+    rules_crowd_around(context->crowd, at, INFINITY, look_at_serpent, &look);
+    return look.nearest - wanted;
 }
 
 /* The heading with the longest way without walls among random ones, or the first that has enough.
@@ -97,6 +116,9 @@ bool serpent_spawn(struct rules_context *context, uint16_t slot)
     head->y = head->previous_y = at.y;
     head->heading = player->own.heading;
     head->radius = params->head_radius_m;
+    if (rules_crowd_is_filled(context->crowd)) {
+        rules_crowd_add(context->crowd, slot, at, serpent_body(world, head)->length);
+    }
     serpent_score(context, slot, 0);
     return true;
 }

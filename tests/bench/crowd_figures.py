@@ -26,8 +26,7 @@ import daemon  # noqa: E402
 
 ENET_BYTES = 12  # of a datagram with one unreliable message
 # Nobody dies and nobody aims: moving, colliding and shooting cost what they cost (tests/scenes/scenes.c).
-# Nobody looks for the best of sixteen places, which is quadratic when a thousand begin in one tick.
-PRACTICE = {"arena.spawn_candidates": 1, "arena.weapons": json.dumps([{"name": "probe", "start": True, "range_m": 20, "damage": 0,
+PRACTICE = {"arena.weapons": json.dumps([{"name": "probe", "start": True, "range_m": 20, "damage": 0,
                                           "damage_far": 0, "interval_ms": 1}])}
 
 # So that the welcome of a large map silences no snapshot: on loopback nothing else limits them.

@@ -151,6 +151,7 @@ void stage_start(struct stage *stage)
             arb_ms_to_ticks((uint32_t)stage->config.match.lagcomp.projectile_catchup_ms, tick_rate),
         .events = &stage->events,
         .flights = &stage->flights,
+        .crowd = rules_crowd_create(&stage->arena, stage->players),
     };
     for (uint16_t slot = 0; slot < stage->players; slot++) {
         struct world_player *player = &stage->world.players[slot];
