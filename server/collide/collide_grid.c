@@ -153,6 +153,16 @@ static void add_trail(struct collide *collide, const struct world *world, uint32
     }
 }
 
+/* Bodies lie far apart in memory, and of most only the newest points are looked at. */
+static void fetch_trail(const struct collide *collide, const struct world *world, uint32_t body)
+{
+    if (body >= collide->body_capacity || !world->bodies[body].used) return;
+    uint32_t first = world->bodies[body].first;
+    size_t chunk = (size_t)body * collide->chunk_count + first / COLLIDE_CHUNK;
+    __builtin_prefetch(&world->points[(size_t)body * collide->body_points + first]);
+    __builtin_prefetch(&collide->chunk_boxes[chunk], 1);
+}
+
 /* ---- the sort ---- */
 
 /* Without a call: the cast cuts towards zero, below zero that is one too high. */
@@ -231,7 +241,9 @@ void collide_refit(struct collide *collide, const struct world *world)
             add_circle(collide, entity, id);
         }
     }
+    enum { AHEAD = 6 }; /* bodies */
     for (uint32_t body = 0; body < collide->body_capacity; body++) {
+        fetch_trail(collide, world, body + AHEAD);
         add_trail(collide, world, body);
     }
     sort_parts(collide);

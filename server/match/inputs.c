@@ -199,26 +199,44 @@ static void make_neutral(struct arb_input *input)
     input->move_y = 0;
 }
 
+/* As the state has it: what is reserved is 0. */
+static struct arb_input as_state(const struct arb_input *input)
+{
+    return (struct arb_input){
+        .target_tick = input->target_tick,
+        .view = {.from_tick = input->view.from_tick,
+                 .to_tick = input->view.to_tick,
+                 .fraction = input->view.fraction,
+                 .held = input->view.held},
+        .sequence = input->sequence,
+        .buttons = input->buttons,
+        .edges = input->edges,
+        .move_x = input->move_x,
+        .move_y = input->move_y,
+        .aim = input->aim,
+        .muzzle_fraction = input->muzzle_fraction,
+    };
+}
+
 static void take_real(struct match *match, uint16_t slot, const struct match_record_input *entry)
 {
     struct match_seat *seat = &match->seats[slot];
     struct world_player *player = &match->world.players[slot];
     struct arb_input *applied = &match->applied[slot];
-    *applied = entry->input;
+    struct arb_input input = as_state(&entry->input);
     seat->taken = *entry;
-    memset(applied->reserved, 0, sizeof applied->reserved);
-    memset(applied->view.reserved, 0, sizeof applied->view.reserved);
-    if (within_match(match, applied->target_tick)) {
-        count_edges(&seat->counts, applied->edges);
+    if (within_match(match, input.target_tick)) {
+        count_edges(&seat->counts, input.edges);
         seat->counts.inputs_consumed++;
     }
     if (entry->control != player->control) {
         seat->counts.inputs_refused++;
-        make_neutral(applied);
+        make_neutral(&input);
     }
-    player->last = *applied;
-    player->last.edges = 0;
-    player->last_sequence = applied->sequence;
+    *applied = input;
+    input.edges = 0;
+    player->last = input;
+    player->last_sequence = input.sequence;
     player->hold_ticks = 0;
     match->consumed[slot] = true;
     if (player->carried_edges != 0) {
@@ -259,6 +277,34 @@ static void draw_from_buffer(struct match *match, uint16_t slot, arb_tick now)
     if (entry->input.sequence != 0 && entry->input.target_tick == now) {
         record_input(match, slot, entry);
         entry->input.sequence = 0;
+    }
+}
+
+void inputs_expect_packet(const struct match *match, uint16_t slot)
+{
+    const struct match_seat *seat = &match->seats[slot];
+    __builtin_prefetch(&seat->buffer, 1);
+    __builtin_prefetch(&seat->counts, 1);
+    __builtin_prefetch(&seat->views.round_trips, 1);
+    __builtin_prefetch(&seat->views.delay_tick, 1);
+}
+
+void inputs_expect(const struct match *match, uint16_t slot)
+{
+    enum { AHEAD = 4, FAR_AHEAD = 8 }; /* players */
+    uint16_t players = match->world.head->player_capacity;
+    if (slot + FAR_AHEAD < players) {
+        const struct match_seat *seat = &match->seats[slot + FAR_AHEAD];
+        __builtin_prefetch(&seat->seated, 1);
+        __builtin_prefetch(&seat->counts, 1);
+        __builtin_prefetch(&seat->taken, 1);
+        __builtin_prefetch((const char *)&seat->taken + 64, 1);
+    }
+    if (slot + AHEAD < players) {
+        const struct input_buffer *buffer = &match->seats[slot + AHEAD].buffer;
+        const char *entry = (const char *)&buffer->entries[match->world.head->tick % buffer->size];
+        __builtin_prefetch(entry, 1);
+        __builtin_prefetch(entry + 64);
     }
 }
 

@@ -225,6 +225,9 @@ struct match {
 
 /* inputs.c: buffers between stages 1 and 3 */
 void inputs_reset(struct input_buffer *buffer);
+/* What a packet of that player is judged by is asked for at once: none of it was read since the one
+ * before. */
+void inputs_expect_packet(const struct match *match, uint16_t slot);
 /* One packet of a session, before the step of tick `now`. */
 void inputs_add(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
                 arb_tick now);
@@ -233,6 +236,8 @@ void inputs_count_merged(struct match *match, uint16_t slot, const struct arb_in
 /* Stage 3, before the commands: those that came too late. At most their presses count, with the
  * next input. */
 void inputs_late(struct match *match);
+/* Stage 3 will soon come for the slots behind this one: what it reads is fetched meanwhile. */
+void inputs_expect(const struct match *match, uint16_t slot);
 /* Stage 3 for one player: writes match->applied[slot]. */
 void inputs_take(struct match *match, uint16_t slot, arb_tick now);
 

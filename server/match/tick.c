@@ -70,6 +70,8 @@ static void stage_receive(struct match *match)
         } else if (ends_session(&message)) {
             cancel_join(match, message.session);
         } else if (message.type == PORT_INPUTS && slot != ARB_NO_SLOT) {
+            replicate_expect_ack(match->replicate, slot, message.inputs.ack_snapshot);
+            inputs_expect_packet(match, slot);
             /* The acknowledgements first: the views of its inputs are drawn from them. */
             if (message.inputs.has_ack) {
                 replicate_ack(match->replicate, slot, message.inputs.ack_snapshot,
@@ -100,6 +102,7 @@ static void stage_inputs(struct match *match)
     inputs_late(match);
     life_commands(match);
     for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        inputs_expect(match, slot);
         if (match->seats[slot].seated && match->seats[slot].has_session) {
             inputs_take(match, slot, match->world.head->tick);
         }
@@ -160,6 +163,7 @@ static void stage_move(struct match *match)
     for (uint16_t slot = 0; slot < players; slot++) {
         if (slot + AHEAD < players) {
             uint16_t next = (uint16_t)(slot + AHEAD);
+            __builtin_prefetch(&match->world.entities[match->world.players[next].controlled.id], 1);
             rewind_expect_origin(match->rewind, next, match->applied[next].sequence);
         }
         move_player(match, slot);

@@ -35,6 +35,29 @@ static uint32_t bucket_least(const struct replicate *replicate)
                       chunks * (replicate->chunk_head_bytes + REPLICATE_OVERHEAD_BYTES));
 }
 
+/* What is read for each snapshot lies beside that of the other clients, so that few pages have it;
+ * what is as large as the worst needs, and mostly never touched, does not lie in between. */
+static void create_clients(struct replicate *replicate, struct arb_arena *arena)
+{
+    const struct replicate_config *config = &replicate->config;
+    size_t clients = config->client_capacity;
+    replicate->clients = arb_arena_take_busy(arena, clients, sizeof *replicate->clients);
+    replicate->shown = arb_arena_take_array(arena, clients, sizeof *replicate->shown);
+    struct arb_own *owns =
+        arb_arena_take_busy(arena, clients * REPLICATE_RING, sizeof(struct arb_own));
+    struct arb_held_entry *entries =
+        arb_arena_take_busy(arena, clients * REPLICATE_ENTRIES, sizeof(struct arb_held_entry));
+    for (size_t i = 0; i < clients; i++) {
+        struct replicate_state *state = &replicate->clients[i];
+        state->owns = owns + i * REPLICATE_RING;
+        state->entries = entries + i * REPLICATE_ENTRIES;
+        state->tracks =
+            arb_arena_take_array(arena, config->entity_capacity, sizeof(struct replicate_track));
+        state->wide = arb_arena_take_array(arena, (size_t)REPLICATE_RING * config->entity_capacity,
+                                           sizeof(struct arb_held_entry));
+    }
+}
+
 struct replicate *replicate_create(struct arb_arena *arena, const struct replicate_config *config)
 {
     ARB_ASSERT(config->chunk_payload_bytes > 0);
@@ -62,18 +85,7 @@ struct replicate *replicate_create(struct arb_arena *arena, const struct replica
     replicate->entries =
         arb_arena_take_array(arena, config->entity_capacity, sizeof *replicate->entries);
     replicate->enters = arb_arena_take_array(arena, config->entity_capacity, sizeof(uint32_t));
-    replicate->clients =
-        arb_arena_take_array(arena, config->client_capacity, sizeof *replicate->clients);
-    replicate->shown =
-        arb_arena_take_array(arena, config->client_capacity, sizeof *replicate->shown);
-    for (uint32_t i = 0; i < config->client_capacity; i++) {
-        replicate->clients[i].owns =
-            arb_arena_take_array(arena, REPLICATE_RING, sizeof(struct arb_own));
-        replicate->clients[i].tracks =
-            arb_arena_take_array(arena, config->entity_capacity, sizeof(struct replicate_track));
-        replicate->clients[i].entries = arb_arena_take_array(
-            arena, (size_t)REPLICATE_RING * config->entity_capacity, sizeof(struct arb_held_entry));
-    }
+    create_clients(replicate, arena);
     return replicate;
 }
 
@@ -114,8 +126,8 @@ void replicate_reset(struct replicate *replicate, uint16_t client)
     struct replicate_track *tracks = state->tracks;
     /* Nobody was there yet: all is 0, and untouched memory costs nothing. */
     if (state->started) memset(tracks, 0, replicate->config.entity_capacity * sizeof *tracks);
-    *state =
-        (struct replicate_state){.tracks = tracks, .owns = state->owns, .entries = state->entries};
+    *state = (struct replicate_state){
+        .tracks = tracks, .owns = state->owns, .entries = state->entries, .wide = state->wide};
     replicate_rate_reset(replicate, state);
     state->credit = replicate_rate_depth(replicate, state);
 }
@@ -181,6 +193,16 @@ static uint64_t new_acks(struct replicate_state *state, uint64_t id, uint64_t sa
     state->noted_mask = newer ? known | said : state->noted_mask | said << step;
     if (newer) state->noted = id;
     return said & ~known;
+}
+
+void replicate_expect_ack(const struct replicate *replicate, uint16_t client, uint16_t snapshot)
+{
+    const struct replicate_state *state = state_of(replicate, client);
+    __builtin_prefetch(&state->newest, 1);
+    __builtin_prefetch(&state->rate, 1);
+    __builtin_prefetch(&state->noted, 1);
+    __builtin_prefetch(&state->counts.bad_acks);
+    __builtin_prefetch(&state->sent[snapshot % REPLICATE_RING], 1);
 }
 
 /* Each packet repeats what the ones before it said: only what is new looks into the ring. */
@@ -460,7 +482,7 @@ static void fetch(const void *from, size_t bytes)
 static void fetch_entries(const struct replicate_state *state, const struct replicate_sent *sent)
 {
     if (sent->entity_count > 0) {
-        fetch(state->entries + sent->first, sent->entity_count * sizeof *state->entries);
+        fetch(replicate_entries(state, sent->first), sent->entity_count * sizeof *state->entries);
     }
 }
 

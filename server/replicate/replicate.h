@@ -103,6 +103,9 @@ void replicate_distrust(struct replicate *replicate, arb_tick from, arb_tick to)
 void replicate_ack(struct replicate *replicate, uint16_t client, uint16_t snapshot, uint32_t mask,
                    arb_tick now);
 
+/* An acknowledgement of that client comes next: what it reads is asked for at once. */
+void replicate_expect_ack(const struct replicate *replicate, uint16_t client, uint16_t snapshot);
+
 /* Encodes and puts one snapshot of `frame`, rewind's newest; `visible` are indices into
  * frame->entities, ascending. It takes one datagram, more only for one entity that is larger alone.
  * What does not fit that or the budget waits by priority (distance to the eye, time since last

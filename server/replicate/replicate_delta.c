@@ -213,8 +213,9 @@ void replicate_choose_base(struct replicate_job *job)
     job->base_id = id;
     job->base_content = sent->content;
     job->base_count = sent->entity_count;
+    job->base_tick = sent->tick;
     job->base_ticks = (uint32_t)(now - sent->tick);
-    job->base_entries = state->entries + sent->first;
+    job->base_entries = replicate_entries(state, sent->first);
 }
 
 void replicate_open_base(struct replicate_job *job)
@@ -226,6 +227,9 @@ void replicate_open_base(struct replicate_job *job)
         (struct arb_own_part){said->starved_ticks, said->outside_changes, &job->state->owns[place]};
     job->base_head =
         (struct arb_delta_head){said->controlled, said->has_own ? &job->base_own : NULL};
+    const struct replicate_places *places = places_of(job->replicate, job->base_tick);
+    job->base_frame = replicate_frame(job->replicate, job->base_tick);
+    if (job->base_frame != NULL && places->tick == job->base_tick) job->base_of_id = places->of_id;
     /* Written some snapshots ago, a thousand clients back. */
     for (uint32_t i = 0; i < job->base_count; i += 64 / sizeof *job->base_entries) {
         __builtin_prefetch(&job->base_entries[i]);
@@ -340,7 +344,7 @@ static bool enter_all(struct stream *stream, uint32_t count)
     return true;
 }
 
-enum { AHEAD = 6, FAR_AHEAD = 12 }; /* places */
+enum { NEAR_AHEAD = 3, AHEAD = 6, FAR_AHEAD = 12 }; /* places */
 
 /* Most states are as old as the baseline, and what they need was made for other clients: all over
  * tables larger than the caches. Which of them tells the spot, which comes before. */
@@ -356,6 +360,21 @@ static inline void fetch_ahead(const struct replicate_job *job, uint32_t place)
     size_t row =
         (size_t)(age_of(replicate, job->base_ticks) - 1) * replicate->config.entity_capacity;
     __builtin_prefetch(&replicate->made[row + index]);
+}
+
+/* One that was not made yet reads the state in the baseline's frame. */
+static inline void fetch_old_state(const struct replicate_job *job, uint32_t place)
+{
+    const struct replicate *replicate = job->replicate;
+    if (job->base_of_id == NULL || place + NEAR_AHEAD >= job->count) return;
+    uint32_t index = job->visible[place + NEAR_AHEAD];
+    const struct replicate_spot *spot = &replicate->spots[index];
+    if (job->base_ticks <= spot->still_ticks) return;
+    size_t row =
+        (size_t)(age_of(replicate, job->base_ticks) - 1) * replicate->config.entity_capacity;
+    if (replicate->made[row + index].stamp == replicate->stamp) return;
+    uint32_t at = job->base_of_id[arb_key_of_order(spot->order).id];
+    __builtin_prefetch(&job->base_frame->entities[at]);
 }
 
 /* The first ones, which nobody was ahead of. */
@@ -379,6 +398,7 @@ static bool walk_whole(struct stream *stream, const uint64_t *due)
         uint32_t index = job->visible[place];
         uint32_t order = replicate->spots[index].order;
         fetch_ahead(job, place);
+        fetch_old_state(job, place);
         while (old < end && arb_key_order(old->key) < order) {
             say_gone(stream, old++);
         }

@@ -1,9 +1,13 @@
 /* What each client holds: the entries of its newest sent snapshots, packed one behind the other in
- * a ring of their own. The ring has room for the largest frames of all, but places are used again
- * from the start as soon as they are free, so that only what is in view takes memory. */
+ * a ring of their own. Its first part is enough where some dozens are in view, and lies beside
+ * those of the other clients: of a thousand the page tables alone would not stay in the caches.
+ * Behind it is room for the largest frames of all, of which places are used again from the start as
+ * soon as they are free, so that only what is in view takes memory. */
 #include "server/replicate/replicate_internal.h"
 
 #include "shared/base/arb_assert.h"
+
+#include <string.h>
 
 /* No remembered snapshot has entries within first..first + count. */
 static bool is_free(const struct replicate_state *state, size_t first, uint32_t count)
@@ -15,16 +19,6 @@ static bool is_free(const struct replicate_state *state, size_t first, uint32_t 
     return met == 0;
 }
 
-/* Behind all that is remembered. */
-static size_t top_of(const struct replicate_state *state)
-{
-    uint32_t top = 0;
-    for (uint32_t i = 0; i < REPLICATE_RING; i++) {
-        top = state->ends[i] > top ? state->ends[i] : top;
-    }
-    return top;
-}
-
 static void forget(struct replicate_state *state, uint32_t place)
 {
     state->sent[place].id = 0;
@@ -32,14 +26,29 @@ static void forget(struct replicate_state *state, uint32_t place)
     state->ends[place] = 0;
 }
 
-/* Where `count` entries fit, `capacity` when nowhere: at the start, else behind the newest, else
- * behind all. */
+/* Behind all that is remembered in the large part. */
+static size_t top_of(const struct replicate_state *state)
+{
+    uint32_t top = REPLICATE_ENTRIES;
+    for (uint32_t i = 0; i < REPLICATE_RING; i++) {
+        top = state->ends[i] > top ? state->ends[i] : top;
+    }
+    return top;
+}
+
+/* Where `count` entries fit, `capacity` when nowhere. In the first part always behind the newest
+ * there, after its end from its start: so it is full only when what is remembered fills it. In the
+ * large one at the start, else behind the newest there, else behind all. */
 static size_t find_place(const struct replicate_state *state, size_t capacity, uint32_t count)
 {
-    if (is_free(state, 0, count)) return 0;
-    const struct replicate_sent *newest = &state->sent[state->newest % REPLICATE_RING];
-    size_t behind = (size_t)newest->first + newest->entity_count;
-    if (behind + count <= capacity && is_free(state, behind, count)) return behind;
+    size_t behind = state->behind + count <= REPLICATE_ENTRIES ? state->behind : 0;
+    if (count <= REPLICATE_ENTRIES && is_free(state, behind, count)) return behind;
+    if (is_free(state, REPLICATE_ENTRIES, count)) return REPLICATE_ENTRIES;
+    behind = state->behind_wide;
+    if (behind >= REPLICATE_ENTRIES && behind + count <= capacity &&
+        is_free(state, behind, count)) {
+        return behind;
+    }
     size_t top = top_of(state);
     return top + count <= capacity ? top : capacity;
 }
@@ -48,7 +57,8 @@ struct arb_held_entry *replicate_remember(const struct replicate *replicate,
                                           struct replicate_state *state, uint32_t count,
                                           arb_tick tick)
 {
-    size_t capacity = (size_t)REPLICATE_RING * replicate->config.entity_capacity;
+    size_t capacity =
+        REPLICATE_ENTRIES + (size_t)REPLICATE_RING * replicate->config.entity_capacity;
     ARB_ASSERT(count <= replicate->config.entity_capacity);
     uint32_t id = state->newest + 1;
     uint32_t oldest = id; /* its place in the ring: the one that is 64 older, then newer ones */
@@ -62,7 +72,8 @@ struct arb_held_entry *replicate_remember(const struct replicate *replicate,
         .id = id, .entity_count = count, .first = (uint32_t)first, .tick = tick};
     state->firsts[id % REPLICATE_RING] = (uint32_t)first;
     state->ends[id % REPLICATE_RING] = (uint32_t)first + count;
-    return state->entries + first;
+    *(first < REPLICATE_ENTRIES ? &state->behind : &state->behind_wide) = (uint32_t)first + count;
+    return replicate_entries(state, first);
 }
 
 uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint16_t held,
@@ -84,7 +95,7 @@ uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint
             (struct arb_held_frame){.tick = sent->tick,
                                     .id = id,
                                     .count = sent->entity_count,
-                                    .entries = state->entries + sent->first};
+                                    .entries = replicate_entries(state, sent->first)};
     }
     bool known = out->count > 0 && out->frames[out->count - 1].id == asked;
     return known ? asked : 0;
@@ -93,18 +104,18 @@ uint32_t replicate_held(const struct replicate *replicate, uint16_t client, uint
 void replicate_note_shown(struct replicate *replicate, uint16_t client,
                           const struct arb_held_entry *entries, uint32_t count)
 {
-    struct replicate_shown shown = {{0}};
+    struct replicate_shown *shown = &replicate->shown[client];
+    memset(shown, 0, sizeof *shown);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = entries[i].key.id;
-        shown.ids[id / 64 % REPLICATE_SHOWN_WORDS] |= UINT64_C(1) << id % 64;
+        shown->ids[id / 64 % REPLICATE_SHOWN_WORDS] |= UINT64_C(1) << id % 64;
     }
-    replicate->shown[client] = shown;
 }
 
 static bool names(const struct replicate_state *state, const struct replicate_sent *sent,
                   struct arb_key key)
 {
-    const struct arb_held_entry *entries = state->entries + sent->first;
+    const struct arb_held_entry *entries = replicate_entries(state, sent->first);
     uint32_t low = 0, high = sent->entity_count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;

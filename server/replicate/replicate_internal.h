@@ -7,6 +7,8 @@
 #include "shared/proto/arb_delta.h"
 
 enum {
+    /* Of each client close together: room for 64 in view. */
+    REPLICATE_ENTRIES = REPLICATE_RING * 64,
     /* ENet's header with the time of sending (4) and an unsequenced command (8): charged per
      * message although messages may share a datagram, so the budget is an upper bound. */
     REPLICATE_OVERHEAD_BYTES = 12,
@@ -33,7 +35,7 @@ enum {
     REPLICATE_RATE_LEAST = 4096, /* bytes/s */
     /* Clients with one view hold baselines of a few ticks. */
     REPLICATE_COPIES = 4,
-    REPLICATE_SHOWN_WORDS = 8, /* a line of the cache */
+    REPLICATE_SHOWN_WORDS = 32, /* of 40 ids in view one in 50 others looks like one of them */
 };
 
 /* What one client was sent of one entity id while not everything fitted. */
@@ -77,16 +79,19 @@ struct replicate_state {
     bool is_crowded;   /* a good part of what is in view did not fit the newest snapshot */
     struct replicate_rate rate;
     uint32_t newest_acked;
-    uint64_t noted, noted_mask;     /* bit i: snapshot id noted - i was acknowledged already */
-    uint32_t whole;                 /* newest snapshot id that carried all that was due; 0: none */
-    uint32_t unanswered;            /* full snapshots since there was a baseline */
-    uint32_t in_vain;               /* of them, since something new was acknowledged */
-    uint32_t newest_heard;          /* acknowledged, remembered or not */
-    arb_tick unanswered_tick;       /* of the last of them */
-    struct arb_own *owns;           /* [REPLICATE_RING], beside `sent` */
-    struct arb_held_entry *entries; /* [REPLICATE_RING * entity_capacity], of all in `sent` */
+    uint64_t noted, noted_mask; /* bit i: snapshot id noted - i was acknowledged already */
+    uint32_t whole;             /* newest snapshot id that carried all that was due; 0: none */
+    uint32_t unanswered;        /* full snapshots since there was a baseline */
+    uint32_t in_vain;           /* of them, since something new was acknowledged */
+    uint32_t newest_heard;      /* acknowledged, remembered or not */
+    arb_tick unanswered_tick;   /* of the last of them */
+    struct arb_own *owns;       /* [REPLICATE_RING], beside `sent` */
+    /* Of all in `sent`; see replicate_held.c. */
+    struct arb_held_entry *entries; /* [REPLICATE_ENTRIES], beside those of the other clients */
+    struct arb_held_entry *wide;    /* [REPLICATE_RING * entity_capacity] */
     struct replicate_track *tracks; /* [entity_capacity], by entity id */
     struct replicate_counts counts;
+    uint32_t behind, behind_wide; /* where the newest entries in each part of the ring end */
     /* Entries first..end of each of `sent`, close together; 0, 0 for none. */
     uint32_t firsts[REPLICATE_RING], ends[REPLICATE_RING];
     /* Up to here all of it is read for each snapshot, of these two a few. */
@@ -218,6 +223,9 @@ struct replicate_job {
     uint32_t base_id;
     uint32_t base_count;
     uint32_t base_ticks; /* since it */
+    arb_tick base_tick;
+    const struct arb_frame *base_frame; /* with base_of_id not NULL: where ids stand in it */
+    const uint16_t *base_of_id;
     uint64_t base_content;
     uint64_t content; /* number of what the client holds with it; see replicate_copy.c */
     const struct arb_held_entry *base_entries;
@@ -231,6 +239,13 @@ static inline const struct arb_frame *replicate_frame(const struct replicate *re
     const struct replicate_frames *frames = &replicate->config.frames;
     return frames->at != NULL ? frames->at(frames->owner, tick)
                               : rewind_frame(replicate->config.rewind, tick);
+}
+
+static inline struct arb_held_entry *replicate_entries(const struct replicate_state *state,
+                                                       size_t first)
+{
+    return first < REPLICATE_ENTRIES ? state->entries + first
+                                     : state->wide + (first - REPLICATE_ENTRIES);
 }
 
 static inline bool replicate_bit(const uint64_t *set, uint32_t place)

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { ALIGNMENT = 64, BLOCK_BYTES = 256 * 1024 };
+enum { ALIGNMENT = 64, BLOCK_BYTES = 256 * 1024, BUSY_BYTES = 2 * ARB_MEM_LARGE_PAGE };
 
 struct arb_arena_block {
     struct arb_arena_block *older;
@@ -47,6 +47,17 @@ void *arb_arena_take(struct arb_arena *arena, size_t bytes)
     block->used += padded;
     arena->taken_bytes += padded;
     return memory;
+}
+
+void *arb_arena_take_busy(struct arb_arena *arena, size_t count, size_t bytes)
+{
+    ARB_ASSERT(bytes == 0 || count <= SIZE_MAX / 4 / bytes);
+    if (count * bytes < BUSY_BYTES) return arb_arena_take(arena, count * bytes);
+    uintptr_t memory = (uintptr_t)arb_arena_take(arena, count * bytes + ARB_MEM_LARGE_PAGE);
+    uintptr_t mask = ARB_MEM_LARGE_PAGE - 1;
+    void *aligned = (void *)((memory + mask) & ~mask);
+    arb_mem_use_large_pages(aligned, count * bytes);
+    return aligned;
 }
 
 void *arb_arena_take_array(struct arb_arena *arena, size_t count, size_t bytes)

@@ -24,6 +24,10 @@ void *arb_arena_take(struct arb_arena *arena, size_t bytes);
 /* `count` things of `bytes` each; the product is checked. */
 void *arb_arena_take_array(struct arb_arena *arena, size_t count, size_t bytes);
 
+/* The same for an array of which all is used each tick: a large one lies on large pages where the
+ * system has them, which take memory as a whole. */
+void *arb_arena_take_busy(struct arb_arena *arena, size_t count, size_t bytes);
+
 /* From now on a request is a mistake. */
 void arb_arena_seal(struct arb_arena *arena);
 

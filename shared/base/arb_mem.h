@@ -17,6 +17,14 @@ void *arb_mem_alloc(size_t bytes);
  * arrays are sized for the worst; at their start. */
 void arb_mem_leave_untouched(void);
 
+enum { ARB_MEM_LARGE_PAGE = 2 * 1024 * 1024 };
+
+/* Wishes for pages of ARB_MEM_LARGE_PAGE bytes for those of this memory that lie in it whole,
+ * before anything is written to it. For large arrays of which all is used each tick: those of a
+ * crowd lie on more small pages than the processor knows places of. Each takes memory as a whole,
+ * at once. */
+void arb_mem_use_large_pages(void *memory, size_t bytes);
+
 /* Counted forms of malloc, realloc and free for the libraries' hooks; NULL when there is no memory.
  */
 void *arb_mem_malloc(size_t bytes);

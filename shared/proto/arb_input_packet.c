@@ -191,14 +191,14 @@ size_t arb_input_packet_encode(const struct arb_input_packet *packet, uint8_t *b
 
 static uint16_t read_buttons(struct arb_bit_reader *reader)
 {
-    bool wide = arb_bits_read(reader, 1) != 0;
-    return (uint16_t)arb_bits_read(reader, wide ? 16 : NARROW_BUTTONS);
+    bool wide = arb_bits_read_short(reader, 1) != 0;
+    return (uint16_t)arb_bits_read_short(reader, wide ? 16 : NARROW_BUTTONS);
 }
 
 static uint16_t read_aim(struct arb_bit_reader *reader, uint16_t before)
 {
-    if (arb_bits_read(reader, 1) != 0) {
-        return (uint16_t)arb_bits_read(reader, 16);
+    if (arb_bits_read_short(reader, 1) != 0) {
+        return (uint16_t)arb_bits_read_short(reader, 16);
     }
     return (uint16_t)(before + arb_bits_read_signed(reader, NARROW_AIM));
 }
@@ -208,12 +208,12 @@ static enum arb_decode read_view(struct arb_bit_reader *reader, arb_tick near_ti
                                  uint16_t reference, struct arb_view *view)
 {
     bool after_another = view_drawn(view);
-    if (arb_bits_read(reader, 1) == 0) {
+    if (arb_bits_read_short(reader, 1) == 0) {
         memset(view, 0, sizeof *view);
         return ARB_DECODE_OK;
     }
-    if (arb_bits_read(reader, 1) == 0) {
-        uint16_t to = (uint16_t)arb_bits_read(reader, 16);
+    if (arb_bits_read_short(reader, 1) == 0) {
+        uint16_t to = (uint16_t)arb_bits_read_short(reader, 16);
         uint32_t gap = arb_small_read(reader, &arb_small_gap);
         if (!arb_tick_widen16(to, near_tick, &view->to_tick) || gap > view->to_tick) {
             return ARB_DECODE_RANGE;
@@ -224,11 +224,11 @@ static enum arb_decode read_view(struct arb_bit_reader *reader, arb_tick near_ti
         return ARB_DECODE_RANGE;
     }
     bool between = view->from_tick < view->to_tick;
-    view->fraction = (uint16_t)arb_bits_read(reader, between ? WAITING_FRACTION : 16);
+    view->fraction = (uint16_t)arb_bits_read_short(reader, between ? WAITING_FRACTION : 16);
     if (between && view->fraction > 256) {
         return ARB_DECODE_RANGE;
     }
-    if (arb_bits_read(reader, 1) == 0) {
+    if (arb_bits_read_short(reader, 1) == 0) {
         view->held = (uint16_t)(reference - arb_small_read(reader, &arb_small_held));
         return ARB_DECODE_OK;
     }
@@ -238,27 +238,27 @@ static enum arb_decode read_view(struct arb_bit_reader *reader, arb_tick near_ti
 static enum arb_decode read_changes(struct arb_bit_reader *reader, struct arb_input *input,
                                     bool first, uint32_t *step)
 {
-    if (arb_bits_read(reader, 1) != 0) {
-        *step = (uint32_t)arb_bits_read(reader, 16);
+    if (arb_bits_read_short(reader, 1) != 0) {
+        *step = (uint32_t)arb_bits_read_short(reader, 16);
         if (*step == 0 || first) {
             return ARB_DECODE_ORDER;
         }
     }
-    if (arb_bits_read(reader, 1) != 0) {
+    if (arb_bits_read_short(reader, 1) != 0) {
         input->buttons = read_buttons(reader);
     }
-    if (arb_bits_read(reader, 1) != 0) {
+    if (arb_bits_read_short(reader, 1) != 0) {
         input->edges = read_buttons(reader);
     }
-    if (arb_bits_read(reader, 1) != 0) {
+    if (arb_bits_read_short(reader, 1) != 0) {
         input->move_x = arb_input_axis((int8_t)arb_bits_read_signed(reader, 8));
         input->move_y = arb_input_axis((int8_t)arb_bits_read_signed(reader, 8));
     }
-    if (arb_bits_read(reader, 1) != 0) {
+    if (arb_bits_read_short(reader, 1) != 0) {
         input->aim = read_aim(reader, input->aim);
     }
-    if (arb_bits_read(reader, 1) != 0) {
-        input->muzzle_fraction = (uint8_t)arb_bits_read(reader, 8);
+    if (arb_bits_read_short(reader, 1) != 0) {
+        input->muzzle_fraction = (uint8_t)arb_bits_read_short(reader, 8);
     }
     return ARB_DECODE_OK;
 }
@@ -270,7 +270,7 @@ static enum arb_decode read_input(struct arb_bit_reader *reader, bool first, arb
 {
     uint32_t step = 1;
     running->edges = 0;
-    if (arb_bits_read(reader, 1) != 0) {
+    if (arb_bits_read_short(reader, 1) != 0) {
         enum arb_decode reason = read_changes(reader, running, first, &step);
         if (reason != ARB_DECODE_OK) {
             return reason;
@@ -292,20 +292,20 @@ static enum arb_decode read_input(struct arb_bit_reader *reader, bool first, arb
 
 static enum arb_decode read_head(struct arb_bit_reader *reader, struct arb_input_packet *out)
 {
-    out->control = (uint8_t)arb_bits_read(reader, 8);
-    out->has_ack = (uint8_t)arb_bits_read(reader, 1);
+    out->control = (uint8_t)arb_bits_read_short(reader, 8);
+    out->has_ack = (uint8_t)arb_bits_read_short(reader, 1);
     if (out->has_ack != 0) {
-        out->ack_snapshot = (uint16_t)arb_bits_read(reader, 16);
-        bool all = arb_bits_read(reader, 1) != 0;
-        out->ack_mask = all ? UINT32_MAX : (uint32_t)arb_bits_read(reader, 32);
+        out->ack_snapshot = (uint16_t)arb_bits_read_short(reader, 16);
+        bool all = arb_bits_read_short(reader, 1) != 0;
+        out->ack_mask = all ? UINT32_MAX : (uint32_t)arb_bits_read_short(reader, 32);
     }
     out->view_delay = (uint16_t)arb_small_read(reader, &arb_small_delay);
-    out->count = (uint8_t)arb_bits_read(reader, COUNT_BITS);
+    out->count = (uint8_t)arb_bits_read_short(reader, COUNT_BITS);
     if (out->count > ARB_INPUTS_PER_PACKET_MAX) {
         return ARB_DECODE_RANGE;
     }
-    if (out->count > 0 && arb_bits_read(reader, 1) != 0) {
-        out->older_count = (uint8_t)arb_bits_read(reader, COUNT_BITS);
+    if (out->count > 0 && arb_bits_read_short(reader, 1) != 0) {
+        out->older_count = (uint8_t)arb_bits_read_short(reader, COUNT_BITS);
         if (out->older_count == 0 || out->older_count > out->count) {
             return ARB_DECODE_RANGE;
         }
@@ -328,8 +328,8 @@ static enum arb_decode read_inputs(struct arb_bit_reader *reader, arb_sequence n
                                    arb_tick near_tick, struct arb_input_packet *out)
 {
     struct arb_input running = {0};
-    uint16_t sequence = (uint16_t)arb_bits_read(reader, 16);
-    uint16_t tick = (uint16_t)arb_bits_read(reader, 16);
+    uint16_t sequence = (uint16_t)arb_bits_read_short(reader, 16);
+    uint16_t tick = (uint16_t)arb_bits_read_short(reader, 16);
     if (!widen_sequence(sequence, near_sequence, out->count, &running.sequence) ||
         !arb_tick_widen16(tick, near_tick, &running.target_tick)) {
         return ARB_DECODE_RANGE;

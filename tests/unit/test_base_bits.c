@@ -54,8 +54,15 @@ Test(base_bits, every_width_at_every_offset_reads_back)
             for (unsigned i = 0; i < offset; i++) {
                 cr_assert_eq(arb_bits_read(&reader, 1), i & 1);
             }
+            struct arb_bit_reader other = reader;
             cr_assert_eq(arb_bits_read(&reader, bits), value, "offset %u bits %u", offset, bits);
             cr_assert(arb_bits_read_end(&reader));
+            if (bits > 56) continue;
+            cr_assert_eq(arb_bits_read_short(&other, bits), value);
+            cr_assert_eq(other.bit, reader.bit);
+            cr_assert_eq(arb_bits_read_short(&other, 8), 0);
+            cr_assert(other.ended);
+            cr_assert_eq(arb_bits_read_short(&other, 1), 0);
         }
     }
 }

@@ -40,6 +40,23 @@ Test(base_arena, takes_more_than_a_block_and_nothing)
     cr_assert_eq(arena.taken_bytes, 0);
 }
 
+Test(base_arena, a_busy_array_is_zeroed_and_a_large_one_begins_a_page)
+{
+    struct arb_arena arena;
+    arb_arena_init(&arena);
+    static const size_t sizes[] = {1, 100000, 2 * ARB_MEM_LARGE_PAGE, 3 * ARB_MEM_LARGE_PAGE + 5};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint8_t *bytes = arb_arena_take_busy(&arena, sizes[i], 1);
+        cr_assert_eq((uintptr_t)bytes % 64, 0);
+        cr_assert(sizes[i] < 2 * ARB_MEM_LARGE_PAGE || (uintptr_t)bytes % ARB_MEM_LARGE_PAGE == 0);
+        for (size_t b = 0; b < sizes[i]; b += 61) {
+            cr_assert_eq(bytes[b], 0);
+        }
+        memset(bytes, 1, sizes[i]);
+    }
+    arb_arena_free(&arena);
+}
+
 Test(base_arena, sealed_refuses, .signal = SIGABRT)
 {
     struct arb_arena arena;

@@ -1,6 +1,6 @@
 /* What the server remembers of what each client holds, and the same under loss: whatever arrives,
  * client and server agree on every frame. */
-#include "server/replicate/replicate.h"
+#include "server/replicate/replicate_internal.h"
 #include "tests/unit/replicate_rig.h"
 
 Test(replicate_held, held_frames_are_the_acknowledged_ones_up_to_that_id)
@@ -57,23 +57,18 @@ Test(replicate_held, held_ids_go_over_the_wrap)
     rig_close();
 }
 
-Test(replicate_held, remembered_entries_take_no_more_room_than_what_is_in_view)
+static const struct arb_held_entry *low, *high; /* of all that was remembered */
+
+/* So many are in view with each of 5,000 snapshots; returns the most of them. */
+static uint32_t expect_remembered(uint32_t (*in_view)(uint32_t id))
 {
-    rig_open(&rig_schema, 1000000, 1150);
     static struct arb_held held;
-    struct arb_rng rng;
-    arb_rng_seed(&rng, 6, 6);
-    const struct arb_held_entry *low = NULL;
-    const struct arb_held_entry *high = NULL;
-    uint32_t most = 0;
-    for (uint16_t i = 0; i < 60; i++) {
+    uint32_t counts[REPLICATE_RING] = {0}, most = 0;
+    for (uint16_t i = 0; i < 240; i++) {
         rig_add((uint16_t)(i + 1), 0, 1.0F, 0.0F);
     }
-    uint32_t counts[REPLICATE_RING] = {0};
     for (uint32_t id = 1; id <= 5000; id++) {
-        /* Grows and shrinks slowly, so that frames do not fit where older ones were. */
-        uint32_t wave = id / 7 % 30;
-        rig.frame.entity_count = 20 + wave + arb_rng_below(&rng, 3);
+        rig.frame.entity_count = in_view(id);
         if (rig.frame.entity_count > most) most = rig.frame.entity_count;
         counts[id % REPLICATE_RING] = rig.frame.entity_count;
         cr_assert(rig_send());
@@ -90,7 +85,36 @@ Test(replicate_held, remembered_entries_take_no_more_room_than_what_is_in_view)
             high = high == NULL || end > high ? end : high;
         }
     }
-    cr_assert_leq(high - low, 2 * REPLICATE_RING * (ptrdiff_t)most);
+    return most;
+}
+
+/* Grows and shrinks slowly, so that frames do not fit where older ones were. */
+static uint32_t few_in_view(uint32_t id)
+{
+    return 20 + id / 7 % 30 + id * 7919 % 3;
+}
+
+Test(replicate_held, remembered_entries_of_some_dozens_lie_close_together)
+{
+    rig_open(&rig_schema, 1000000, 1150);
+    uint32_t most = expect_remembered(few_in_view);
+    cr_assert_eq(most, 51);
+    cr_assert_leq(high - low, REPLICATE_ENTRIES);
+    rig_close();
+}
+
+/* From where all fits the first part of the ring to where hardly one frame does. */
+static uint32_t many_in_view(uint32_t id)
+{
+    uint32_t wave = id % 200;
+    return 20 + (wave < 100 ? wave : 200 - wave);
+}
+
+Test(replicate_held, remembered_entries_stay_when_more_are_in_view_than_lie_close_together)
+{
+    rig_open(&rig_schema, 1000000, 1150);
+    cr_assert_eq(expect_remembered(many_in_view), 120);
+    cr_assert_gt(high - low, REPLICATE_ENTRIES);
     rig_close();
 }
 
