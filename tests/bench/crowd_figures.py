@@ -128,6 +128,8 @@ def measure(name, arguments):
                 bots_peak = memory_kib(bots.pid)
                 server.await_event("match_ended", 60)
                 report = json.loads(bots.communicate(timeout=60)[0])["totals"]
+                if bots.returncode != 0:  # who has left costs nothing
+                    sys.exit(f"{name}: the bots ended with status {bots.returncode}")
             finally:
                 bots.kill()
                 bots.wait()

@@ -27,8 +27,11 @@ enum {
     POLICIES_MAX = 64,
     FRAMES_PER_S = 60,
     WAKES_PER_FRAME = 32,
-    LIGHT_EVENTS = 1024,  /* so that nothing piles up while a thousand join */
-    LIGHT_ENTITIES = 128, /* in view at most: a thousand clients share one machine's memory */
+    LIGHT_EVENTS = 1024, /* so that nothing piles up while a thousand join */
+    /* In view at most: a thousand clients share one machine's memory, half as many may see more. */
+    LIGHT_ENTITIES = 128,
+    LIGHT_ENTITIES_FEW = 256,
+    LIGHT_FEW = 512,
 };
 
 #define NS_PER_S 1000000000ULL
@@ -283,7 +286,8 @@ static bool open_client(struct run *run, uint32_t i, const uint8_t *token)
     arbiter_config_default(&config);
     bot_configure(run->bots[i], &config);
     if (light) {
-        config.max_entities = LIGHT_ENTITIES;
+        config.max_entities =
+            run->options.players <= LIGHT_FEW ? LIGHT_ENTITIES_FEW : LIGHT_ENTITIES;
         config.max_events_per_poll = LIGHT_EVENTS;
     }
     struct arbiter_client *client = run->clients[i] = arbiter_client_create(&config);
