@@ -6,6 +6,9 @@
  * nobody afterwards. */
 enum { WORST_TICKS = -4 };
 
+/* What waited is that much older than the line makes it, and has come that soon after its first. */
+enum { BACKLOG_AGE_NS = 250000000, BACKLOG_NS = 333000000 };
+
 static arb_fine clamp(arb_fine value, arb_fine low, arb_fine high)
 {
     return value < low ? low : value > high ? high : value;
@@ -47,6 +50,14 @@ static struct arb_delay_spread spread_of(const struct arb_delay *delay)
     }
     out.mean = sum / (arb_fine)held;
     return out;
+}
+
+bool arb_delay_is_backlog(struct arb_delay *delay, arb_fine age, arb_fine one_way, uint32_t rate,
+                          uint64_t now_ns)
+{
+    if (delay->count > 0 || age <= one_way + arb_fine_from_ns(BACKLOG_AGE_NS, rate)) return false;
+    if (delay->backlog_ns == 0) delay->backlog_ns = now_ns;
+    return now_ns - delay->backlog_ns < BACKLOG_NS;
 }
 
 void arb_delay_add(struct arb_delay *delay, arb_fine arrived, arb_tick previous, arb_tick tick,

@@ -38,7 +38,15 @@ struct arb_delay {
                                        changes */
     arb_fine held;                  /* longest interpolation of late; sinks slowly */
     uint64_t held_ns;
+    uint64_t backlog_ns; /* when the first of what an outage had held up arrived; 0: none did */
 };
+
+/* Before the first measurement: whether what arrived at now_ns, `age` old, has waited behind an
+ * outage in which the connection began. All that waited then comes in a burst whose youngest is as
+ * old as the burst is long; `age` says nothing about the line yet, which a ping knows to be
+ * `one_way` long. False after a third of a second: the line has become that slow. */
+bool arb_delay_is_backlog(struct arb_delay *delay, arb_fine age, arb_fine one_way, uint32_t rate,
+                          uint64_t now_ns);
 
 /* A snapshot of `tick` was committed at server's time `arrived`; `previous` is the tick of the one
  * committed before, and `lost` were sent between the two. */

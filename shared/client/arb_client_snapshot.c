@@ -173,6 +173,11 @@ static void measure_delay(struct arbiter_client *client, const struct commit *co
     if (snapshots->any && clocks->server.running && !clocks->behind &&
         commit->tick > snapshots->tick) {
         arb_fine arrived = arb_slew_at(&clocks->server, received_ns, clocks->sync.rate);
+        arb_fine age = arrived - (arb_fine)commit->tick * ARB_FINE_TICK;
+        if (arb_delay_is_backlog(&clocks->delay, age, arb_time_sync_one_way(&clocks->sync),
+                                 clocks->sync.rate, received_ns)) {
+            return;
+        }
         uint32_t lost = (uint16_t)(commit->header.id - snapshots->header.id - 1);
         arb_delay_add(&clocks->delay, arrived, snapshots->tick, commit->tick, lost);
     }

@@ -408,3 +408,39 @@ Test(client_line, the_newest_stutters_are_kept_newest_first)
     cr_assert_eq(newest[2].at_ns, list[2].at_ns);
     finish();
 }
+
+/* Nothing comes for a second, and what waited meanwhile then comes within some frames. */
+static struct arb_link silent_second(void)
+{
+    enum { GAP_MS = 1000, STEP_MS = 8, COUNT = 1000 };
+    static uint32_t times_ms[COUNT];
+    static struct arb_trace trace = {.count = COUNT, .time_ms = times_ms};
+    for (uint32_t i = 0; i < COUNT; i++)
+        times_ms[i] = GAP_MS + STEP_MS * i;
+    trace.period_ms = times_ms[COUNT - 1];
+    uint64_t period_us = trace.period_ms * UINT64_C(1000);
+    return (struct arb_link){.trace = &trace,
+                             .trace_offset_us = period_us - sim_now_us(scene.sim) % period_us};
+}
+
+Test(client_line, what_an_outage_held_up_at_the_begin_is_not_taken_for_the_age_of_the_line)
+{
+    const struct arb_link near = {.delay_us = 1000}; /* nothing is under way for long */
+    scene = (struct driven){.sim = server(5), .up = near, .down = near};
+    driven_connect(&scene, NULL);
+    const struct arb_client_clocks *clocks = &scene.client->clocks;
+    while (!clocks->view.running)
+        frame();
+    driven_set_links(&scene, near, silent_second());
+    play(0.9);
+    cr_assert(scene.client->snapshots.any);
+    cr_assert_eq(clocks->delay.count, 0, "nothing was measured before");
+    for (uint32_t i = 0; i < 60; i++) {
+        arb_fine before = clocks->view.at;
+        frame();
+        cr_assert_gt(clocks->view.at, before, "frame %u: back by %d ticks", i,
+                     (int)((before - clocks->view.at) / ARB_FINE_TICK));
+    }
+    cr_assert_lt(clocks->server.at - clocks->view.at, 20 * ARB_FINE_TICK);
+    finish();
+}

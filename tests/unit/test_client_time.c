@@ -244,6 +244,19 @@ Test(client_pace, outage_counts_as_a_short_loss_in_the_delay)
     cr_assert_eq(settle(&delay, ARB_PACE_WINDOW, 0, 0), 4 * TICK);
 }
 
+Test(client_pace, what_waited_behind_an_outage_at_the_begin_is_no_measure_for_a_third_of_a_second)
+{
+    struct arb_delay delay = {0};
+    const arb_fine way = 3 * TICK, limit = way + 15 * TICK;
+    cr_assert_not(arb_delay_is_backlog(&delay, limit, way, 60, S), "a quarter of a second older");
+    cr_assert(arb_delay_is_backlog(&delay, limit + 1, way, 60, S));
+    cr_assert(arb_delay_is_backlog(&delay, 60 * TICK, way, 60, S + 332 * MS));
+    cr_assert_not(arb_delay_is_backlog(&delay, 60 * TICK, way, 60, S + 333 * MS), "it stays slow");
+    struct arb_delay measured = {0};
+    settle(&measured, 1, 0, 0);
+    cr_assert_not(arb_delay_is_backlog(&measured, 60 * TICK, way, 60, S), "the line is known");
+}
+
 Test(client_pace, delay_rises_at_once_and_sinks_by_half_in_a_second)
 {
     struct arb_delay delay = {0};

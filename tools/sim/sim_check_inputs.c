@@ -101,6 +101,24 @@ static bool same_input(const struct arb_input *a, const struct arb_input *b)
            a->muzzle_fraction == b->muzzle_fraction;
 }
 
+/* Those that wait since a step up to that of `tick`: its input takes them, now that it is run
+ * again. Of a button the newest counts: one that waits longer goes before it, or is dropped for it.
+ */
+static void uncarry(struct sim_seat *seat, arb_tick tick)
+{
+    for (int bit = 0; bit < ARB_BUTTON_COUNT; bit++) {
+        if (tick >= seat->carried_tick[bit]) seat->carried &= (uint16_t) ~(1U << bit);
+    }
+}
+
+static void carry(struct sim_seat *seat, arb_tick now, uint16_t edges)
+{
+    for (int bit = 0; bit < ARB_BUTTON_COUNT; bit++) {
+        if ((edges >> bit & 1) != 0) seat->carried_tick[bit] = now;
+    }
+    seat->carried |= edges;
+}
+
 static void take(struct sim_checks *checks, struct sim_seat *seat, const struct arb_input *input,
                  uint8_t control, arb_tick now)
 {
@@ -125,8 +143,7 @@ static void take(struct sim_checks *checks, struct sim_seat *seat, const struct 
     }
     if (input->target_tick < now) {
         count(seat, input->edges);
-        /* The first input behind it, now that the tick is run again. */
-        if (input->target_tick >= seat->carried_tick) seat->carried = 0;
+        uncarry(seat, input->target_tick);
     }
     seat->waiting[input->target_tick % SIM_WAITING].input = *input;
     seat->waiting[input->target_tick % SIM_WAITING].control = control;
@@ -168,8 +185,7 @@ void sim_inputs_late(struct sim_checks *checks, uint16_t slot, const struct arb_
     if (now - input->target_tick > (arb_tick)checks->sim->config.match.input_buffer_ticks) return;
     count(seat, input->edges);
     if (control == match_world(checks->sim->match)->players[slot].control) {
-        if (seat->carried == 0) seat->carried_tick = now;
-        seat->carried |= input->edges;
+        carry(seat, now, input->edges);
     }
     checks->sim->totals.inputs_late++;
 }

@@ -79,8 +79,8 @@ struct sim_seat {
     } waiting[SIM_WAITING]; /* by target tick */
     uint8_t control;        /* under which presses are carried over */
     uint16_t carried;
-    arb_tick carried_tick; /* the step from which on they wait */
-    uint32_t late;         /* inputs that came late in this tick and the match has not spoken of */
+    arb_tick carried_tick[ARB_BUTTON_COUNT]; /* the step since which the newest of them waits */
+    uint32_t late; /* inputs that came late in this tick and the match has not spoken of */
     uint32_t edges[ARB_BUTTON_COUNT]; /* counted as the server should */
     /* the own step's undisturbed life */
     arb_tick disturbed_tick; /* newest published tick in which something else touched it */
@@ -139,7 +139,7 @@ struct sim_witness {
     uint32_t corrections;
     uint64_t bad; /* messages and snapshots that it did not take */
     /* view */
-    arb_fine view_at;
+    arb_fine view_at, pictured;
     uint64_t view_us; /* when it was looked at */
     uint64_t drawn;   /* 1/256 ticks */
     uint32_t drawn_span;
