@@ -219,6 +219,8 @@ enum verdict {
     GROUP_BAD,
     GROUP_NO_BASELINE, /* coded against a snapshot that is not held: nobody's fault, the next
                           acknowledgement tells the server */
+    GROUP_UNCOUNTED,   /* the welcome stood at 2^32, where ticks begin anew for who comes: this
+                          one lies before it, the next ones have numbers */
 };
 
 /* The whole group, decoded into the free place of the history. */
@@ -270,6 +272,7 @@ static enum verdict check_group(struct arbiter_client *client, struct commit *co
     commit->header = snapshots->assembly.header;
     arb_tick near = snapshots->any ? snapshots->tick : (arb_tick)client->match.welcome.tick;
     commit->tick = arb_widen16(commit->header.tick, near);
+    if ((int64_t)commit->tick < 0 && !snapshots->any) return GROUP_UNCOUNTED;
     slot->id = widen_id(&snapshots->history, commit->header.id);
     enum verdict verdict = decode_group(client, commit->tick, slot);
     uint64_t consumed = arb_widen16(commit->header.last_sequence, client->predict.newest);
@@ -320,6 +323,7 @@ void arb_client_chunk(struct arbiter_client *client, const uint8_t *bytes, size_
         client->statistics.bad_snapshots++;
         arb_client_bad(client);
         break;
+    case GROUP_UNCOUNTED:
     case GROUP_NO_BASELINE:
         client->statistics.snapshots_undecodable++;
         break;

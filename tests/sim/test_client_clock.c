@@ -2,7 +2,7 @@
  * seldom it polls, inputs in time whatever its frames, and the same match from ticks near the ends
  * of 24, 31 and 32 bits. */
 #include "shared/client/arbiter_client_internal.h"
-#include "tests/support/virtual.h"
+#include "tests/support/driven.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -244,5 +244,30 @@ Test(client_clock, match_is_the_same_from_ticks_near_24_31_and_32_bits)
             compare(modes[m], 1, first_ticks[i], true);
             compare(modes[m], TICK_RATE + first_ticks[i] % TICK_RATE, first_ticks[i], false);
         }
+    }
+}
+
+Test(client_clock, who_comes_while_ticks_pass_2_to_32_is_sent_nothing_that_it_takes_for_bad)
+{
+    for (uint64_t before = 4; before < 24; before++) {
+        char first[64];
+        snprintf(first, sizeof first, "debug.first_tick=%llu",
+                 (unsigned long long)((UINT64_C(1) << 32) - before));
+        const char *sets[] = {first, "match.min_players=1", "snapshot.interval_ticks=1"};
+        struct driven guest = {.sim =
+                                   virtual_create(&(struct sim_options){.config_file = ARENA,
+                                                                        .sets = sets,
+                                                                        .set_count = COUNT(sets),
+                                                                        .clients = 1,
+                                                                        .seed = 53,
+                                                                        .policies = {"wander"}})};
+        driven_connect(&guest, NULL);
+        driven_play(&guest, 0.7);
+        struct arbiter_statistics now = driven_figures(&guest);
+        cr_assert_eq(now.bad_messages, 0, "%llu ticks before", (unsigned long long)before);
+        cr_assert_gt(now.snapshots, 20);
+        cr_assert_eq(guest.view.connection, ARBITER_CONNECTED);
+        arbiter_client_destroy(guest.client);
+        sim_destroy(guest.sim);
     }
 }
