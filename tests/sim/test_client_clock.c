@@ -253,7 +253,8 @@ Test(client_clock, who_comes_while_ticks_pass_2_to_32_is_sent_nothing_that_it_ta
         char first[64];
         snprintf(first, sizeof first, "debug.first_tick=%llu",
                  (unsigned long long)((UINT64_C(1) << 32) - before));
-        const char *sets[] = {first, "match.min_players=1", "snapshot.interval_ticks=1"};
+        const char *sets[] = {first, "match.min_players=1", "snapshot.interval_ticks=1",
+                              "rollback.window_ticks=9"};
         struct driven guest = {.sim =
                                    virtual_create(&(struct sim_options){.config_file = ARENA,
                                                                         .sets = sets,
