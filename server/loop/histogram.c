@@ -38,11 +38,11 @@ uint64_t loop_histogram_us(const struct loop_histogram *histogram, uint32_t per_
 {
     ARB_ASSERT(per_mille <= 1000);
     uint64_t wanted = (histogram->count * per_mille + 999) / 1000;
-    uint64_t sum = 0;
+    uint64_t sum = 0, max_us = histogram->max_ns / 1000;
     if (histogram->count == 0) return 0;
     for (uint32_t i = 0; i < LOOP_HISTOGRAM_BUCKETS - 1; i++) {
         sum += histogram->buckets[i];
-        if (sum >= wanted) return upper_us(i);
+        if (sum >= wanted) return upper_us(i) < max_us ? upper_us(i) : max_us;
     }
-    return histogram->max_ns / 1000;
+    return max_us;
 }

@@ -1,4 +1,4 @@
-/* Durations in fixed buckets: 10 us wide up to 1 ms, 100 us up to 10 ms, all longer ones in the
+/* Durations in fixed buckets: 10 us wide up to 1 ms, 100 us up to 50 ms, all longer ones in the
  * last. Adding allocates nothing and costs a few instructions, so every tick can be measured.
  */
 #ifndef LOOP_HISTOGRAM_H
@@ -22,8 +22,8 @@ void loop_histogram_add(struct loop_histogram *histogram, uint64_t ns);
 /* How many were shorter than 1 ms. */
 uint64_t loop_histogram_within_ms(const struct loop_histogram *histogram);
 
-/* Upper edge (us) of the bucket that holds the given per mille of all; the maximum for the last
- * bucket; 0 when empty. */
+/* Upper edge (us) of the bucket that holds the given per mille of all, and never more than the
+ * maximum; 0 when empty. */
 uint64_t loop_histogram_us(const struct loop_histogram *histogram, uint32_t per_mille);
 
 #endif
