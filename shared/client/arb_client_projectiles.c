@@ -100,6 +100,7 @@ void arb_client_projectiles_fire(struct arbiter_client *client, const struct arb
     for (uint8_t i = 0; i < weapon->projectiles; i++) {
         struct arb_shadow *shadow =
             &projectiles->shadows[projectiles->next_shadow++ % ARB_CLIENT_PROJECTILES];
+        projectiles->shadow_count += shadow->stage == ARB_SHADOW_FREE;
         memset(shadow, 0, sizeof *shadow);
         shadow->stage = ARB_SHADOW_PREDICTED;
         shadow->path =
@@ -237,13 +238,15 @@ static bool goes_on(struct arbiter_client *client, struct arb_shadow *shadow,
 
 void arb_client_projectiles_draw(struct arbiter_client *client, const struct arb_held_place *place)
 {
-    for (uint32_t i = 0; i < ARB_CLIENT_PROJECTILES; i++) {
-        struct arb_shadow *shadow = &client->projectiles.shadows[i];
+    struct arb_client_projectiles *projectiles = &client->projectiles;
+    for (uint32_t i = 0; projectiles->shadow_count > 0 && i < ARB_CLIENT_PROJECTILES; i++) {
+        struct arb_shadow *shadow = &projectiles->shadows[i];
         if (shadow->stage == ARB_SHADOW_FREE) {
             continue;
         }
         if (!goes_on(client, shadow, place)) {
             shadow->stage = ARB_SHADOW_FREE;
+            projectiles->shadow_count--;
         } else if (shadow->stage != ARB_SHADOW_HANDED && place->at >= shadow->path.start &&
                    place->at < shadow->end &&
                    place->at < impact_of(client, &shadow->state, shadow->path.start)) {

@@ -43,6 +43,7 @@ struct arb_impact {
 struct arb_client_projectiles {
     struct arb_shadow shadows[ARB_CLIENT_PROJECTILES];
     uint32_t next_shadow;
+    uint32_t shadow_count; /* of those that are not free */
     struct arb_impact impacts[ARB_CLIENT_IMPACTS];
     uint32_t next_impact;
 };

@@ -146,15 +146,23 @@ static struct arb_vec2 body_point(const struct arb_point *points, uint32_t count
     return arb_move_lerp(a, b, (float)rest / (float)(of - 1));
 }
 
-/* The usual case: both have as many points, so each meets its own. */
-static void lerp_points(struct arbiter_point *out, const struct arb_point *a,
-                        const struct arb_point *b, uint32_t count, float unit, float t)
+_Static_assert(sizeof(struct arb_point) == 2 * sizeof(int32_t) &&
+                   sizeof(struct arbiter_point) == 2 * sizeof(float),
+               "two coordinates, one after the other");
+
+/* arb_move_lerp of bodies of as many points, so that each meets its own: the usual case. Compilers
+ * take plain numbers four at a time where they see that there are so many. */
+static void lerp_body(float *restrict out, const int32_t *restrict a, const int32_t *restrict b,
+                      size_t coordinates, float unit, float t)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        struct arb_vec2 from = {arb_dequantise(a[i].x, unit), arb_dequantise(a[i].y, unit)};
-        struct arb_vec2 to = {arb_dequantise(b[i].x, unit), arb_dequantise(b[i].y, unit)};
-        struct arb_vec2 point = arb_move_lerp(from, to, t);
-        out[i] = (struct arbiter_point){point.x, point.y};
+    size_t fours = coordinates & ~(size_t)3;
+    for (size_t i = 0; i < fours; i++) {
+        float from = arb_dequantise(a[i], unit);
+        out[i] = from + (arb_dequantise(b[i], unit) - from) * t;
+    }
+    for (size_t i = fours; i < coordinates; i++) {
+        float from = arb_dequantise(a[i], unit);
+        out[i] = from + (arb_dequantise(b[i], unit) - from) * t;
     }
 }
 
@@ -175,8 +183,9 @@ static void put_body(struct arbiter_client *client, struct arbiter_entity *out,
     out->points = points;
     out->point_count = count;
     if (to_count == from_count || to_count == 0) {
-        lerp_points(points, from->points, to_count == 0 ? from->points : to->points, count, unit,
-                    t);
+        const struct arb_point *other = to_count == 0 ? from->points : to->points;
+        lerp_body((float *)points, (const int32_t *)from->points, (const int32_t *)other,
+                  2 * (size_t)count, unit, t);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -247,7 +256,13 @@ static struct arbiter_entity *next_entity(struct arbiter_client *client)
     return &drawing->entities[drawing->entity_count++];
 }
 
-static void draw_own(struct arbiter_client *client)
+/* Of the own player, worked out once a sample. */
+struct own_picture {
+    struct arb_predict_shown shown;
+    struct arb_vec2 offset;
+};
+
+static void draw_own(struct arbiter_client *client, const struct own_picture *own)
 {
     const struct arb_history_slot *newest = arb_history_newest(&client->snapshots.history);
     const struct arb_published *state = arb_frame_find(&newest->frame, newest->controlled);
@@ -256,16 +271,13 @@ static void draw_own(struct arbiter_client *client)
         return;
     }
     const struct arb_kind *kind = &client->match.schema->kinds[state->kind];
-    struct arb_predict_shown shown;
-    arb_client_own_shown(client, &shown);
-    struct arb_vec2 offset = arb_client_offset(client, client->now_ns);
-    struct arb_drawn drawn = {.heading = shown.heading,
-                              .position = arb_vec2_add(shown.position, offset),
-                              .velocity = shown.velocity};
+    struct arb_drawn drawn = {.heading = own->shown.heading,
+                              .position = arb_vec2_add(own->shown.position, own->offset),
+                              .velocity = own->shown.velocity};
     put_state(client, out, state, &drawn, ARBITER_PREDICTED);
     out->is_own = true;
     if (state->body_count > 0) {
-        put_own_body(client, out, kind, &newest->frame, state, offset);
+        put_own_body(client, out, kind, &newest->frame, state, own->offset);
     }
 }
 
@@ -328,12 +340,13 @@ void arb_client_draw_shadow(struct arbiter_client *client, const struct arb_publ
 
 /* ---- all of them ---- */
 
-/* `place` NULL: nothing of the others. */
-static void draw_all(struct arbiter_client *client, const struct arb_held_place *place)
+/* `place` NULL: nothing of the others; `own` NULL: nothing of the own player. */
+static void draw_all(struct arbiter_client *client, const struct arb_held_place *place,
+                     const struct own_picture *own)
 {
     const struct arb_history *history = &client->snapshots.history;
     const struct arb_history_slot *newest = arb_history_newest(history);
-    bool has_own = client->predict.has_state && newest != NULL;
+    bool has_own = own != NULL && newest != NULL;
     bool own_pending = has_own;
     if (place != NULL) {
         arb_client_projectiles_draw(client, place); /* without a key: before all others */
@@ -342,7 +355,7 @@ static void draw_all(struct arbiter_client *client, const struct arb_held_place 
     for (uint32_t i = 0; frame != NULL && i < frame->count; i++) {
         struct arb_key key = frame->entries[i].key;
         if (own_pending && key.id >= newest->controlled.id) {
-            draw_own(client);
+            draw_own(client, own);
             own_pending = false;
         }
         if (!has_own || !arb_key_equal(key, newest->controlled)) {
@@ -350,7 +363,7 @@ static void draw_all(struct arbiter_client *client, const struct arb_held_place 
         }
     }
     if (own_pending) {
-        draw_own(client);
+        draw_own(client, own);
     }
 }
 
@@ -381,7 +394,8 @@ static bool find_view(struct arbiter_client *client, struct arb_view *view,
     return true;
 }
 
-static void sample_world(struct arbiter_client *client, struct arbiter_view *out)
+static void sample_world(struct arbiter_client *client, const struct own_picture *own,
+                         struct arbiter_view *out)
 {
     struct arb_client_drawing *drawing = &client->drawing;
     const struct arb_held *held = &client->snapshots.history.held;
@@ -394,38 +408,34 @@ static void sample_world(struct arbiter_client *client, struct arbiter_view *out
     }
     drawing->entity_count = 0;
     drawing->point_count = 0;
-    draw_all(client, anything ? &place : NULL);
+    draw_all(client, anything ? &place : NULL, own);
     out->entities = drawing->entities;
     out->entity_count = drawing->entity_count;
     remember_drawn(client, &view);
 }
 
-static void sample_own(const struct arbiter_client *client, struct arbiter_own *out)
+static void sample_own(const struct arbiter_client *client, const struct own_picture *own,
+                       struct arbiter_own *out)
 {
     const struct arb_client_snapshots *snapshots = &client->snapshots;
-    if (!client->predict.has_state) {
-        return;
-    }
-    struct arb_predict_shown shown;
-    arb_client_own_shown(client, &shown);
-    struct arb_vec2 offset = arb_client_offset(client, client->now_ns);
+    const struct arb_predict_shown *shown = &own->shown;
     out->exists = true;
     out->key = arb_key_order(snapshots->controlled);
-    out->x = shown.position.x + offset.x;
-    out->y = shown.position.y + offset.y;
-    out->offset_x = offset.x;
-    out->offset_y = offset.y;
-    out->heading = shown.heading;
-    out->vx = shown.velocity.x;
-    out->vy = shown.velocity.y;
+    out->x = shown->position.x + own->offset.x;
+    out->y = shown->position.y + own->offset.y;
+    out->offset_x = own->offset.x;
+    out->offset_y = own->offset.y;
+    out->heading = shown->heading;
+    out->vx = shown->velocity.x;
+    out->vy = shown->velocity.y;
     out->confirmed_x = snapshots->own.x;
     out->confirmed_y = snapshots->own.y;
     out->confirmed_tick = snapshots->tick;
-    out->weapon = shown.state.weapon;
-    memcpy(out->magazine, shown.state.magazine, sizeof out->magazine);
-    memcpy(out->reserve, shown.state.reserve, sizeof out->reserve);
-    out->reload_ticks = shown.state.reload_ticks;
-    out->boost = shown.state.boost != 0;
+    out->weapon = shown->state.weapon;
+    memcpy(out->magazine, shown->state.magazine, sizeof out->magazine);
+    memcpy(out->reserve, shown->state.reserve, sizeof out->reserve);
+    out->reload_ticks = shown->state.reload_ticks;
+    out->boost = shown->state.boost != 0;
 }
 
 _Static_assert((int)ARBITER_WEAPONS_MAX == (int)ARB_WEAPONS_MAX, "copied as a whole");
@@ -495,8 +505,14 @@ void arbiter_client_sample(struct arbiter_client *client, uint64_t now_ns,
         view->tick_rate = client->match.welcome.tick_rate;
         view->server_tick = (double)client->clocks.server.at / (double)ARB_FINE_TICK;
         view->silent_ms = arb_line_silent_ms(&client->line, client->now_ns);
-        sample_world(client, view);
-        sample_own(client, &view->own);
+        bool has_own = client->predict.has_state;
+        struct own_picture own;
+        if (has_own) {
+            arb_client_own_shown(client, &own.shown);
+            own.offset = arb_client_offset(client, client->now_ns);
+            sample_own(client, &own, &view->own);
+        }
+        sample_world(client, has_own ? &own : NULL, view);
         if (client->config.spectate) {
             view->followed_key = arb_key_order(client->snapshots.controlled);
         }

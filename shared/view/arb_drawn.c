@@ -3,16 +3,27 @@
 #include "shared/base/arb_math.h"
 #include "shared/move/arb_move.h"
 
+/* rad (-pi, pi]: the steps of a turn, of which the upper half is to the right. */
+static inline float heading_of(const struct arb_kind *kind, const struct arb_published *state)
+{
+    if (kind->heading < 0) {
+        return 0.0F;
+    }
+    const struct arb_kind_field *field = &kind->fields[kind->heading];
+    int32_t turn = state->q[kind->heading];
+    int32_t whole = 1 << field->bits;
+    return arb_dequantise(turn > whole / 2 ? turn - whole : turn, field->unit);
+}
+
 float arb_published_value(const struct arb_kind *kind, const struct arb_published *state, int index)
 {
     if (index < 0) {
         return 0.0F;
     }
-    const struct arb_kind_field *field = &kind->fields[index];
     if (index == kind->heading) {
-        return arb_turn_to_angle((uint32_t)state->q[index], field->bits);
+        return heading_of(kind, state);
     }
-    return arb_dequantise(state->q[index], field->unit);
+    return arb_dequantise(state->q[index], kind->fields[index].unit);
 }
 
 /* arb_published_value of what is no angle. */
@@ -136,12 +147,11 @@ struct arb_vec2 arb_drawn_position(const struct arb_kind *kind, const struct arb
 
 float arb_drawn_heading(const struct arb_kind *kind, const struct arb_drawn_pair *pair)
 {
-    float from = arb_published_value(kind, pair->from, kind->heading);
+    float from = heading_of(kind, pair->from);
     if (!blends(kind, pair)) {
         return from;
     }
-    return arb_move_lerp_angle(from, arb_published_value(kind, pair->to, kind->heading),
-                               arb_drawn_part(kind, pair));
+    return arb_move_lerp_angle(from, heading_of(kind, pair->to), arb_drawn_part(kind, pair));
 }
 
 struct arb_vec2 arb_drawn_velocity(const struct arb_kind *kind, const struct arb_drawn_pair *pair,
@@ -173,9 +183,8 @@ void arb_drawn_all(const struct arb_kind *kind, const struct arb_drawn_pair *pai
     out->part = part;
     out->position = arb_move_lerp(position_of(kind, from), position_of(kind, to), part);
     out->velocity = arb_move_lerp(velocity_of(kind, from), velocity_of(kind, to), part);
-    out->heading = arb_published_value(kind, from, kind->heading);
+    out->heading = heading_of(kind, from);
     if (kind->heading >= 0 && from->q[kind->heading] != to->q[kind->heading]) {
-        out->heading =
-            arb_move_lerp_angle(out->heading, arb_published_value(kind, to, kind->heading), part);
+        out->heading = arb_move_lerp_angle(out->heading, heading_of(kind, to), part);
     }
 }
