@@ -97,6 +97,51 @@ bool arbiter_client_rules(const struct arbiter_client *client, struct arbiter_ru
     return true;
 }
 
+/* ---- in a view ---- */
+
+const struct arbiter_player *arbiter_view_player(const struct arbiter_view *view, uint16_t slot)
+{
+    for (uint32_t i = 0; i < view->player_count; i++) {
+        if (view->players[i].slot == slot) {
+            return &view->players[i];
+        }
+    }
+    return NULL;
+}
+
+const struct arbiter_entity *arbiter_view_entity(const struct arbiter_view *view, uint32_t key)
+{
+    for (uint32_t i = 0; key != 0 && i < view->entity_count; i++) {
+        if (view->entities[i].key == key) {
+            return &view->entities[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_before(const struct arbiter_player *a, const struct arbiter_player *b)
+{
+    return a->score != b->score ? a->score > b->score : a->slot < b->slot;
+}
+
+uint32_t arbiter_view_ranking(const struct arbiter_view *view, const struct arbiter_player **out,
+                              uint32_t capacity)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < view->player_count && capacity > 0; i++) {
+        const struct arbiter_player *player = &view->players[i];
+        if (count == capacity && !is_before(player, out[count - 1])) {
+            continue;
+        }
+        uint32_t place = count < capacity ? count++ : count - 1;
+        for (; place > 0 && is_before(player, out[place - 1]); place--) {
+            out[place] = out[place - 1];
+        }
+        out[place] = player;
+    }
+    return count;
+}
+
 /* ---- figures ---- */
 
 void arbiter_client_disconnect_info(const struct arbiter_client *client,
@@ -112,12 +157,15 @@ static float in_ticks(arb_fine value)
 
 static float lost_share(const struct arb_client_snapshots *snapshots)
 {
-    uint32_t committed = 0;
-    for (uint32_t i = 0; i < snapshots->ids_seen; i++) {
-        committed += (uint32_t)(snapshots->committed_mask >> i & 1);
-    }
     uint32_t seen = (uint32_t)snapshots->ids_seen;
-    return seen == 0 ? 0.0F : (float)(seen - committed) / (float)seen;
+    if (seen == 0) {
+        return 0.0F;
+    }
+    uint32_t lost = 0; /* each round takes a lost one away: there are few */
+    for (uint64_t left = ~snapshots->committed_mask << (64 - seen); left != 0; left &= left - 1) {
+        lost++;
+    }
+    return (float)lost / (float)seen;
 }
 
 void arb_client_note_clocks(struct arbiter_client *client)

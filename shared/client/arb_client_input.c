@@ -43,11 +43,13 @@ struct arb_input arb_client_input_now(const struct arbiter_client *client)
     };
 }
 
-/* What the caller's tick function makes of it: a press is then what was not held before. */
+/* What the caller's tick function makes of it: a press is then what was not held before. One that
+ * is over is held for this tick, so that who records it has it as well. */
 static void ask_caller(struct arbiter_client *client, struct arb_input *input)
 {
     struct arb_client_controls *controls = &client->controls;
     struct arbiter_input io = controls->now;
+    io.buttons |= controls->collected;
     client->config.on_tick(client->config.on_tick_user, input->target_tick, &io);
     input->buttons = io.buttons;
     input->move_x = arb_input_axis(io.move_x);

@@ -1,6 +1,9 @@
-/* Names of hosts: the one call that may block, apart from everything else. */
+/* Names of hosts: as players type them, and the one call that may block, apart from everything
+ * else. */
 #define _GNU_SOURCE
 #include "shared/client/arbiter_client_internal.h"
+
+#include <string.h>
 
 #ifdef _WIN32
 #include <winsock2.h>
@@ -11,7 +14,35 @@
 #include <sys/socket.h>
 #endif
 
-#include <string.h>
+/* Digits alone: strtol takes signs and spaces as well. 0: no port. */
+static uint16_t port_of(const char *text)
+{
+    uint32_t port = 0;
+    for (; *text >= '0' && *text <= '9' && port <= UINT16_MAX; text++) {
+        port = 10 * port + (uint32_t)(*text - '0');
+    }
+    return *text == '\0' && port <= UINT16_MAX ? (uint16_t)port : 0;
+}
+
+bool arbiter_parse_target(const char *text, char host[ARBITER_HOST_BYTES], uint16_t *port)
+{
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL || port_of(colon + 1) == 0) {
+        return false;
+    }
+    size_t length = (size_t)(colon - text);
+    if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
+        text++;
+        length -= 2;
+    }
+    if (length == 0 || length >= ARBITER_HOST_BYTES) {
+        return false;
+    }
+    memcpy(host, text, length);
+    host[length] = '\0';
+    *port = port_of(colon + 1);
+    return true;
+}
 
 static bool is_ipv6_loopback(const struct addrinfo *at)
 {

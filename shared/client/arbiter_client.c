@@ -220,6 +220,8 @@ static bool connect_address(struct arbiter_client *client, const char *address, 
 {
     struct arb_carrier *carrier = NULL;
     char error[ARBITER_TEXT_BYTES] = "";
+    snprintf(client->address, sizeof client->address, "%s", address);
+    client->port = port;
     if (arb_udp_connect(address, port, &carrier, error, sizeof error) != ARB_OK) {
         begin(client, token, now_ns);
         arb_client_end(client, ARBITER_REASON_ADDRESS, error);
@@ -239,6 +241,26 @@ bool arbiter_client_resume(struct arbiter_client *client, const char *address, u
                            const uint8_t token[ARBITER_TOKEN_BYTES], uint64_t now_ns)
 {
     return connect_address(client, address, port, token, now_ns);
+}
+
+/* Of the player that the newest connection was, or was to be; NULL: none, or its place is gone. */
+static const uint8_t *kept_token(const struct arbiter_client *client)
+{
+    bool was_somebody = client->has_token || client->resumes;
+    return was_somebody && client->info.reason != ARBITER_REASON_TOKEN ? client->token : NULL;
+}
+
+bool arb_client_rejoin_carrier(struct arbiter_client *client, struct arb_carrier *carrier,
+                               uint64_t now_ns)
+{
+    return connect_carrier(client, carrier, kept_token(client), now_ns);
+}
+
+bool arbiter_client_rejoin(struct arbiter_client *client, uint64_t now_ns)
+{
+    char address[ARBITER_ADDRESS_BYTES];
+    memcpy(address, client->address, sizeof address);
+    return connect_address(client, address, client->port, kept_token(client), now_ns);
 }
 
 bool arbiter_client_token(const struct arbiter_client *client, uint8_t token[ARBITER_TOKEN_BYTES])

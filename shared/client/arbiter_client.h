@@ -28,6 +28,7 @@ extern "C" {
 
 enum {
     ARBITER_NAME_BYTES = 32,    /* a name with its NUL, UTF-8 */
+    ARBITER_HOST_BYTES = 256,   /* a host's name or address with its NUL */
     ARBITER_ADDRESS_BYTES = 64, /* a numeric address with its NUL */
     ARBITER_TEXT_BYTES = 160,
     ARBITER_BUTTONS = 16,
@@ -63,8 +64,8 @@ uint16_t arbiter_aim(float angle);
 /* ---- configuration ---- */
 
 /* Called in arbiter_client_poll for each input that is about to be made, with the tick that will
- * consume it and the input that arbiter_client_input has given; may replace it. For games and tools
- * whose logic runs in ticks, recordings for one. */
+ * consume it and the input that arbiter_client_input has given, presses that are over by now
+ * included; may replace it. For games and tools whose logic runs in ticks, recordings for one. */
 typedef void (*arbiter_tick_function)(void *user, uint64_t tick, struct arbiter_input *input);
 
 struct arbiter_config {
@@ -120,6 +121,10 @@ struct arbiter_client *arbiter_client_create(const struct arbiter_config *config
 /* Also in the middle of a connection, which the server then finds out by itself. Accepts NULL. */
 void arbiter_client_destroy(struct arbiter_client *client);
 
+/* "HOST:PORT" as players type it to its parts; an IPv6 address may stand in brackets. False, and
+ * nothing written: it is none. */
+bool arbiter_parse_target(const char *text, char host[ARBITER_HOST_BYTES], uint16_t *port);
+
 /* Host name to numeric address: the first that the system names; localhost is 127.0.0.1 where it is
  * that as well as ::1. May block for seconds; the only call that does. */
 bool arbiter_resolve(const char *host, char address[ARBITER_ADDRESS_BYTES]);
@@ -156,6 +161,11 @@ bool arbiter_client_token(const struct arbiter_client *client, uint8_t token[ARB
  * arbiter_client_connect is there for a new player. */
 bool arbiter_client_resume(struct arbiter_client *client, const char *address, uint16_t port,
                            const uint8_t token[ARBITER_TOKEN_BYTES], uint64_t now_ns);
+
+/* Once more to where the newest connection led: as the player that it was, or, after
+ * ARBITER_REASON_TOKEN, as a new one. For who does not keep address and token. False as of
+ * arbiter_client_connect, and before the first connection. */
+bool arbiter_client_rejoin(struct arbiter_client *client, uint64_t now_ns);
 
 /* Asks for the end; ARBITER_OFFLINE follows once the server knows, or after a second. The player
  * has left the match then. */
@@ -364,6 +374,16 @@ struct arbiter_view {
 /* What to draw at now_ns. The drawn world only goes forward, but after a stall of seconds. */
 void arbiter_client_sample(struct arbiter_client *client, uint64_t now_ns,
                            struct arbiter_view *view);
+
+/* In a view: the player of that slot; the entity of that key. NULL: none, as for key 0. */
+const struct arbiter_player *arbiter_view_player(const struct arbiter_view *view, uint16_t slot);
+const struct arbiter_entity *arbiter_view_entity(const struct arbiter_view *view, uint32_t key);
+
+/* The players of a view from the best to the worst: by score, equal ones by slot. Writes the first
+ * `capacity` of them and returns how many that are. For lists of some lines: the cost is their
+ * number times all players. */
+uint32_t arbiter_view_ranking(const struct arbiter_view *view, const struct arbiter_player **out,
+                              uint32_t capacity);
 
 /* Where the newest snapshot has the entity of that key, m. What is drawn lags behind it on purpose,
  * so this is for pictures of the network, not of the game. False: it is not there, or is a

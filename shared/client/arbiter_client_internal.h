@@ -150,7 +150,9 @@ struct arbiter_client {
     struct arbiter_disconnect_info info;
     struct arbiter_statistics statistics;
     double correction_sum_m,
-        outside_sum_m;                  /* of the corrections without a cause, and from outside */
+        outside_sum_m;                   /* of the corrections without a cause, and from outside */
+    char address[ARBITER_ADDRESS_BYTES]; /* of the newest connection; "": none, or a carrier's */
+    uint16_t port;
     bool has_token;                     /* the welcome of the newest connection had one */
     uint8_t token[ARBITER_TOKEN_BYTES]; /* of it; before the welcome the one that is shown */
     bool resumes;
@@ -184,6 +186,9 @@ bool arb_client_connect_carrier(struct arbiter_client *client, struct arb_carrie
 /* The same of arbiter_client_resume. */
 bool arb_client_resume_carrier(struct arbiter_client *client, struct arb_carrier *carrier,
                                const uint8_t token[ARBITER_TOKEN_BYTES], uint64_t now_ns);
+/* The same of arbiter_client_rejoin. */
+bool arb_client_rejoin_carrier(struct arbiter_client *client, struct arb_carrier *carrier,
+                               uint64_t now_ns);
 /* Predicted state of published tick `tick`; false when none is held. */
 bool arb_client_predicted(const struct arbiter_client *client, arb_tick tick, struct arb_own *own);
 /* The newest committed frame; false before the first. Points into the client. */

@@ -283,6 +283,34 @@ Test(client, tick_function_is_asked_once_for_each_input)
     fake_destroy(fake);
 }
 
+static void note_buttons(void *user, uint64_t tick, struct arbiter_input *input)
+{
+    (void)tick;
+    *(uint16_t *)user |= input->buttons;
+}
+
+Test(client, tick_function_is_told_of_a_press_that_is_over)
+{
+    struct fake_server *fake = fake_create(&(struct fake_options){.seed = 18});
+    struct arbiter_config config;
+    uint16_t seen = 0;
+    arbiter_config_default(&config);
+    config.on_tick = note_buttons;
+    config.on_tick_user = &seen;
+    struct arbiter_client *client = arbiter_client_create(&config);
+    cr_assert(arb_client_connect_carrier(client, fake_carrier(fake), fake_now_ns(fake)));
+    fake_run(fake, client, 2 * S, 60, NULL, NULL);
+    cr_assert_eq(seen, 0);
+    press(client, ARBITER_BUTTON_DASH);
+    press(client, 0);
+    fake_run(fake, client, 3 * S, 60, NULL, NULL);
+    cr_assert_eq(seen, ARBITER_BUTTON_DASH);
+    cr_assert_eq(fake_figures(client).edges_sent[2], 1);
+    cr_assert_eq(fake->counts.edges[2], 1);
+    arbiter_client_destroy(client);
+    fake_destroy(fake);
+}
+
 /* ---- corrections with a cause ---- */
 
 Test(client, push_from_outside_is_smoothed_and_counted_with_its_cause)

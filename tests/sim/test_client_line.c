@@ -114,8 +114,17 @@ Test(client_line, a_network_gone_for_a_second_is_silence_and_back)
     finish();
 }
 
+/* `token` NULL: as a new player. */
+static void come_back(bool rejoins, const uint8_t *token)
+{
+    struct arb_carrier *carrier = path();
+    cr_assert(rejoins         ? arb_client_rejoin_carrier(scene.client, carrier, now_ns())
+              : token != NULL ? arb_client_resume_carrier(scene.client, carrier, token, now_ns())
+                              : arb_client_connect_carrier(scene.client, carrier, now_ns()));
+}
+
 /* Longer than timeout_ms: the connection is lost, the player is not. */
-static void outage(double seconds, bool kept)
+static void outage(double seconds, bool kept, bool rejoins)
 {
     uint8_t token[ARBITER_TOKEN_BYTES];
     begin();
@@ -131,7 +140,7 @@ static void outage(double seconds, bool kept)
     told(1, ARBITER_LINE_ENDED, ARBITER_REASON_LOST);
     cr_assert_geq(scene.news[1].c, 9000);
     cr_assert(arbiter_client_token(scene.client, token));
-    cr_assert(arb_client_resume_carrier(scene.client, path(), token, now_ns()));
+    come_back(rejoins, token);
     play(2);
     if (kept) {
         cr_assert_eq(scene.view.game, ARBITER_GAME_PLAYING);
@@ -143,7 +152,7 @@ static void outage(double seconds, bool kept)
         cr_assert_eq(reason(), ARBITER_REASON_TOKEN);
         told(2, ARBITER_LINE_ENDED, ARBITER_REASON_TOKEN);
         cr_assert_not(arbiter_client_token(scene.client, token));
-        cr_assert(arb_client_connect_carrier(scene.client, path(), now_ns()));
+        come_back(rejoins, NULL);
         play(2);
         cr_assert_eq(scene.view.game, ARBITER_GAME_PLAYING, "as a new player");
         cr_assert_neq(scene.view.own.key, key);
@@ -153,12 +162,22 @@ static void outage(double seconds, bool kept)
 
 Test(client_line, after_ten_seconds_without_a_network_the_same_player_goes_on)
 {
-    outage(10.5, true);
+    outage(10.5, true, false);
+}
+
+Test(client_line, rejoining_after_ten_seconds_it_is_the_same_player)
+{
+    outage(10.5, true, true);
 }
 
 Test(client_line, after_sixty_seconds_it_is_another_player)
 {
-    outage(60, false);
+    outage(60, false, false);
+}
+
+Test(client_line, rejoining_after_sixty_seconds_it_is_another_player)
+{
+    outage(60, false, true);
 }
 
 Test(client_line, a_client_that_starts_anew_in_the_middle_is_the_same_player)

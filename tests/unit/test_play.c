@@ -43,12 +43,13 @@ static struct arbiter_input button(uint8_t which, bool down)
     return after(event);
 }
 
-static struct arbiter_input finger(uint32_t type, SDL_FingerID id, float x, float y)
+static struct arbiter_input finger(uint32_t type, SDL_FingerID id, float x, float dx)
 {
     SDL_Event event = {.type = type};
     event.tfinger.fingerId = id;
     event.tfinger.x = x;
-    event.tfinger.y = y;
+    event.tfinger.y = 0.5F;
+    event.tfinger.dx = dx;
     return after(event);
 }
 
@@ -113,15 +114,16 @@ Test(play, gamepad_walks_fires_and_has_a_dead_middle, .init = setup)
 
 Test(play, left_finger_walks_and_right_finger_aims_and_fires, .init = setup)
 {
-    cr_assert_eq(finger(SDL_FINGERDOWN, 0, 0.2F, 0.5F).move_x, 0);
-    cr_assert_eq(finger(SDL_FINGERMOTION, 0, 0.3F, 0.5F).move_x, 127);
-    struct arbiter_input both = finger(SDL_FINGERDOWN, 1, 0.75F, 0.5F);
+    cr_assert_eq(finger(SDL_FINGERDOWN, 0, 0.2F, 0).move_x, 0);
+    cr_assert_eq(finger(SDL_FINGERMOTION, 0, 0.24F, 0.04F).move_x, 63, "half of the way");
+    cr_assert_eq(finger(SDL_FINGERMOTION, 0, 0.34F, 0.1F).move_x, 127);
+    struct arbiter_input both = finger(SDL_FINGERDOWN, 1, 0.75F, 0);
     cr_assert_eq(both.buttons, ARBITER_BUTTON_FIRE);
     cr_assert_eq(both.move_x, 127);
     cr_assert_eq(controls.pointer_x, 750);
     cr_assert_eq(controls.pointer_y, 250);
-    cr_assert_eq(finger(SDL_FINGERUP, 1, 0.75F, 0.5F).buttons, 0);
-    cr_assert_eq(finger(SDL_FINGERUP, 0, 0.3F, 0.5F).move_x, 0);
+    cr_assert_eq(finger(SDL_FINGERUP, 1, 0.75F, 0).buttons, 0);
+    cr_assert_eq(finger(SDL_FINGERUP, 0, 0.34F, 0).move_x, 0);
 }
 
 Test(play, keys_held_in_a_window_that_is_left_are_let_go, .init = setup)
@@ -163,19 +165,19 @@ Test(play, recording_has_a_line_per_tick_from_the_first_live_one_on)
 {
     char path[] = "/tmp/play_recording_XXXXXX";
     close(mkstemp(path));
-    struct play_record record = {.file = fopen(path, "wb")};
-    cr_assert_not_null(record.file);
     struct arbiter_view view = {.phase = ARBITER_MATCH_WAITING};
+    struct play_record record = {.file = fopen(path, "wb"), .view = &view};
+    cr_assert_not_null(record.file);
     struct arbiter_input input = {.move_x = -127, .aim = 65535, .buttons = ARBITER_BUTTON_FIRE};
-    play_record_tick(&record, &view, 5, &input);
+    play_record_tick(&record, 5, &input);
     view.phase = ARBITER_MATCH_COUNTDOWN;
     view.phase_end_tick = 8;
-    play_record_tick(&record, &view, 8, &input);
-    play_record_tick(&record, &view, 9, &input); /* live, and not heard of yet */
+    play_record_tick(&record, 8, &input);
+    play_record_tick(&record, 9, &input); /* live, and not heard of yet */
     view.phase = ARBITER_MATCH_LIVE;
     input = (struct arbiter_input){.buttons = ARBITER_BUTTON_DASH | ARBITER_BUTTON_RELOAD};
-    play_record_tick(&record, &view, 12, &input);
-    play_record_tick(&record, &view, 11, &input); /* once more, after a resync */
+    play_record_tick(&record, 12, &input);
+    play_record_tick(&record, 11, &input); /* once more, after a resync */
     fclose(record.file);
 
     char text[1024];
@@ -200,9 +202,9 @@ Test(play, recording_has_a_line_per_tick_from_the_first_live_one_on)
 
 Test(play, nothing_is_recorded_without_a_file)
 {
-    struct play_record record = {0};
     struct arbiter_view view = {.phase = ARBITER_MATCH_LIVE};
+    struct play_record record = {.view = &view};
     struct arbiter_input input = {0};
-    play_record_tick(&record, &view, 9, &input);
-    cr_assert_eq(record.line, 0);
+    play_record_tick(&record, 9, &input);
+    cr_assert_eq(record.lines, 0);
 }

@@ -60,7 +60,7 @@ static const char usage[] =
     "             65 a recording is malformed, 69 cannot connect, 74 a recording cannot be read\n";
 
 struct options {
-    char host[256];
+    char host[ARBITER_HOST_BYTES];
     uint16_t port;
     uint32_t count; /* players and spectators */
     uint32_t players, spectators;
@@ -126,28 +126,6 @@ static bool parse_number(const char *text, uint64_t low, uint64_t high, uint64_t
     return true;
 }
 
-/* HOST:PORT; an IPv6 address may stand in brackets. */
-static bool parse_target(const char *text, struct options *options)
-{
-    const char *colon = strrchr(text, ':');
-    uint64_t port = 0;
-    if (colon == NULL || !parse_number(colon + 1, 1, 65535, &port)) {
-        return false;
-    }
-    size_t length = (size_t)(colon - text);
-    if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
-        text++;
-        length -= 2;
-    }
-    if (length == 0 || length >= sizeof options->host) {
-        return false;
-    }
-    memcpy(options->host, text, length);
-    options->host[length] = '\0';
-    options->port = (uint16_t)port;
-    return true;
-}
-
 static bool parse_duration(const char *text, double *out)
 {
     char *end = NULL;
@@ -163,7 +141,7 @@ static bool parse_value(struct options *options, const char *name, const char *v
 {
     uint64_t number = 0;
     if (strcmp(name, "--connect") == 0) {
-        return parse_target(value, options);
+        return arbiter_parse_target(value, options->host, &options->port);
     }
     if (strcmp(name, "--count") == 0 && parse_number(value, 0, COUNT_MAX, &number)) {
         options->players = (uint32_t)number;

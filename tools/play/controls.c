@@ -13,7 +13,7 @@ enum {
 };
 
 #define STICK_DEAD 0.25F
-#define FINGER_REACH 0.08F /* of the window's width: so far from where it came down is all */
+#define FINGER_REACH 0.08F /* of the window: as far as this is all of the stick */
 
 enum { MOUSE = 1000, PAD = 2000 }; /* buttons of theirs, beyond the codes of keys */
 
@@ -53,30 +53,23 @@ static void point_at(struct play_controls *controls, float x, float y)
     controls->pointer_used = true;
 }
 
-/* The left half of the screen is a stick wherever a finger comes down; a finger on the right half
- * aims and fires. */
+/* On the left half of the screen a finger is a stick, wherever it came down; others aim and fire.
+ */
 static void on_finger(struct play_controls *controls, const SDL_TouchFingerEvent *finger,
                       float width, float height)
 {
-    SDL_FingerID id = finger->fingerId + 1; /* 0 means none here */
-    bool up = finger->type == SDL_FINGERUP;
-    if (finger->type == SDL_FINGERDOWN && finger->x < 0.5F && controls->move_finger == 0) {
-        controls->move_finger = id;
-        controls->finger_x = finger->x;
-        controls->finger_y = finger->y;
-    } else if (finger->type == SDL_FINGERDOWN && finger->x >= 0.5F && controls->aim_finger == 0) {
-        controls->aim_finger = id;
+    float *stick = &controls->axes[SDL_CONTROLLER_AXIS_LEFTX];
+    bool down = finger->type != SDL_FINGERUP;
+    if (finger->type == SDL_FINGERDOWN && finger->x < 0.5F) {
+        controls->stick_finger = finger->fingerId + 1;
     }
-    if (id == controls->move_finger) {
-        float x = (finger->x - controls->finger_x) / FINGER_REACH;
-        float y = (finger->y - controls->finger_y) / FINGER_REACH * height / width;
-        controls->axes[SDL_CONTROLLER_AXIS_LEFTX] = up ? 0 : SDL_clamp(x, -1.0F, 1.0F);
-        controls->axes[SDL_CONTROLLER_AXIS_LEFTY] = up ? 0 : SDL_clamp(y, -1.0F, 1.0F);
-        controls->move_finger = up ? 0 : id;
-    } else if (id == controls->aim_finger) {
+    if (controls->stick_finger == finger->fingerId + 1) {
+        stick[0] = down ? SDL_clamp(stick[0] + finger->dx / FINGER_REACH, -1.0F, 1.0F) : 0;
+        stick[1] = down ? SDL_clamp(stick[1] + finger->dy / FINGER_REACH, -1.0F, 1.0F) : 0;
+        controls->stick_finger = down ? controls->stick_finger : 0;
+    } else {
         point_at(controls, finger->x * width, finger->y * height);
-        press(controls, MOUSE + SDL_BUTTON_LEFT, !up);
-        controls->aim_finger = up ? 0 : id;
+        press(controls, MOUSE + SDL_BUTTON_LEFT, down);
     }
 }
 
@@ -138,9 +131,7 @@ static struct arbiter_point wish(const struct play_controls *controls, SDL_GameC
                                  const struct arbiter_own *own, struct arbiter_point target)
 {
     struct arbiter_point tilt = {controls->axes[stick], -controls->axes[stick + 1]};
-    if (tilt.x * tilt.x + tilt.y * tilt.y > STICK_DEAD * STICK_DEAD) {
-        return tilt;
-    }
+    if (tilt.x * tilt.x + tilt.y * tilt.y > STICK_DEAD * STICK_DEAD) return tilt;
     return controls->pointer_used ? (struct arbiter_point){target.x - own->x, target.y - own->y}
                                   : (struct arbiter_point){0, 0};
 }
@@ -152,10 +143,8 @@ static int8_t steer(const struct arbiter_own *own, struct arbiter_point to, uint
     float x = SDL_cosf(own->heading);
     float y = SDL_sinf(own->heading);
     float left = SDL_atan2f(x * to.y - y * to.x, x * to.x + y * to.y);
-    return (held & (LEFT | RIGHT)) != 0 ? axis_of(held, LEFT, RIGHT, 0)
-           : left > 0.06F               ? -127
-           : left < -0.06F              ? 127
-                                        : 0;
+    if ((held & (LEFT | RIGHT)) != 0) return axis_of(held, LEFT, RIGHT, 0);
+    return left > 0.06F ? -127 : left < -0.06F ? 127 : 0;
 }
 
 struct arbiter_input play_controls_input(struct play_controls *controls,

@@ -1,7 +1,7 @@
 /* The own inputs, one JSON line per tick, as arbiter-bots --policy replay:FILE reads them. */
 #include "tools/play/play.h"
 
-/* A recording begins with the first live tick, which a countdown tells in advance. */
+/* The first live tick, which a countdown tells in advance, begins a recording. */
 static bool is_live(const struct arbiter_view *view, uint64_t tick)
 {
     return view->phase == ARBITER_MATCH_LIVE ||
@@ -12,9 +12,9 @@ static bool is_live(const struct arbiter_view *view, uint64_t tick)
 static void write_line(struct play_record *record, const struct arbiter_input *input)
 {
     static const char *const names[] = {"fire", "use", "dash", "reload"};
-    fprintf(record->file, "{\"tick\":%u,\"move\":[%d,%d],\"aim\":%u,\"buttons\":[",
-            (unsigned)record->line++, input->move_x, input->move_y, (unsigned)input->aim);
     const char *comma = "";
+    fprintf(record->file, "{\"tick\":%u,\"move\":[%d,%d],\"aim\":%u,\"buttons\":[",
+            (unsigned)record->lines++, input->move_x, input->move_y, (unsigned)input->aim);
     for (unsigned i = 0; i < SDL_arraysize(names); i++) {
         if ((input->buttons >> i & 1) != 0) {
             fprintf(record->file, "%s\"%s\"", comma, names[i]);
@@ -24,14 +24,12 @@ static void write_line(struct play_record *record, const struct arbiter_input *i
     fputs("]}\n", record->file);
 }
 
-void play_record_tick(struct play_record *record, const struct arbiter_view *view, uint64_t tick,
-                      const struct arbiter_input *input)
+void play_record_tick(void *user, uint64_t tick, struct arbiter_input *input)
 {
-    record->started |= record->file != NULL && is_live(view, tick);
-    if (!record->started || tick < record->next_tick) {
-        return;
-    }
-    while (record->line > 0 && record->next_tick < tick) {
+    struct play_record *record = user;
+    bool begins = record->lines == 0 && record->file != NULL && is_live(record->view, tick);
+    if (!begins && (record->lines == 0 || tick < record->next_tick)) return;
+    while (!begins && record->next_tick < tick) { /* those jumped over repeat the one before them */
         write_line(record, &record->last);
         record->next_tick++;
     }
