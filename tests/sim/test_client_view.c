@@ -312,6 +312,28 @@ static void steer(void *user, struct arbiter_client *client, const struct arbite
     }
 }
 
+Test(client_view, each_point_of_a_body_is_drawn_anew_in_each_frame)
+{
+    struct fake_server *fake =
+        fake_create(&(struct fake_options){.seed = 22, .serpent = true, .movers = 3});
+    struct arbiter_client *client = fake_join(fake);
+    struct arbiter_view view;
+    fake_run(fake, client, 2 * S, 60, NULL, NULL);
+    memset(client->drawing.points, 0xFF,
+           client->config.max_points * sizeof view.entities->points[0]);
+    arbiter_client_sample(client, fake_now_ns(fake), &view);
+    cr_assert_eq(view.entity_count, 4);
+    for (uint32_t i = 0; i < view.entity_count; i++) {
+        const struct arbiter_entity *entity = &view.entities[i];
+        cr_assert_gt(entity->point_count, 1);
+        for (uint32_t p = 0; p < entity->point_count; p++) {
+            cr_assert(isfinite(entity->points[p].x) && isfinite(entity->points[p].y));
+        }
+    }
+    arbiter_client_destroy(client);
+    fake_destroy(fake);
+}
+
 Test(client_view, serpent_shows_its_predicted_head_on_the_servers_path)
 {
     struct fake_server *fake = fake_create(&(struct fake_options){

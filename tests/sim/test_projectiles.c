@@ -93,8 +93,10 @@ static void note_impacts(const struct match *match)
 
 static void note_predicted(const struct arbiter_client *client)
 {
+    uint32_t in_use = 0;
     for (uint32_t i = 0; i < ARB_CLIENT_PROJECTILES; i++) {
         const struct arb_shadow *shadow = &client->projectiles.shadows[i];
+        in_use += shadow->stage != ARB_SHADOW_FREE;
         uint16_t slot = client->match.welcome.player_slot;
         uint16_t action = (uint16_t)shadow->state.q[ARB_PROJECTILE_ACTION];
         if (shadow->stage == ARB_SHADOW_PREDICTED && flight_of(slot, action) == NULL &&
@@ -107,6 +109,7 @@ static void note_predicted(const struct arbiter_client *client)
                                                       .nearest = INFINITY};
         }
     }
+    cr_assert_eq(client->projectiles.shadow_count, in_use, "none of them is passed over");
 }
 
 /* The predicted one and its entity are never both on the screen. */
