@@ -29,10 +29,17 @@ struct net *net_create(struct arb_arena *arena, const struct net_config *config,
     net->inbox.bytes = arb_arena_take(arena, net->inbox.capacity);
     net->joins_per_tick = NET_JOIN_MESSAGES / config->session_capacity;
     if (net->joins_per_tick == 0) net->joins_per_tick = 1;
-    net->joins_left = net->joins_per_tick;
+    net_renew_joins(net);
     net->waiting.capacity = (size_t)config->session_capacity * NET_JOIN_BYTES;
     net->waiting.bytes = arb_arena_take(arena, net->waiting.capacity);
     return net;
+}
+
+void net_renew_joins(struct net *net)
+{
+    uint32_t players = net->config.player_joins_per_tick;
+    net->joins_left = net->joins_per_tick;
+    net->player_joins_left = players > 0 ? players : UINT32_MAX;
 }
 
 void net_destroy(struct net *net)

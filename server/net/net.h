@@ -33,6 +33,8 @@ struct net_config {
     uint32_t bad_messages_max;  /* of one session before it is disconnected */
     uint32_t hello_timeout_ms;  /* connected and silent for so long: cut */
     uint32_t tick_rate;         /* Hz */
+    /* JOINs of players that the match has room for in a tick; the others wait in order. 0: any. */
+    uint32_t player_joins_per_tick;
     /* So far behind is the time that spectators are told: that of all they get. */
     uint32_t spectator_delay_ticks;
     /* Bytes that nobody can guess, for resume tokens: of the system, or of the simulator's seed. */

@@ -70,6 +70,7 @@ struct net {
     struct inbox waiting; /* JOINs that go first into the next tick's inbox; of sessions that are
                              there, so at most one for each */
     uint32_t joins_per_tick, joins_left;
+    uint32_t player_joins_left; /* of them, those of players */
     struct net_counters counters;
     uint64_t schema_hash;
     uint64_t now_ns;
@@ -80,6 +81,9 @@ struct net {
     uint32_t pings_open; /* sessions with ping_waits > 0 */
     bool answered;       /* something waits for a flush */
 };
+
+/* As many JOINs as a tick may take. */
+void net_renew_joins(struct net *net);
 
 /* NULL when that session is not there any more. */
 struct session *net_find(struct net *net, struct port_session id);

@@ -20,12 +20,14 @@ static bool take_join(struct net *net, struct port_message *out, const uint8_t *
 {
     struct session *session = net_find(net, out->session);
     if (session == NULL || session->state != SESSION_OPEN) return false; /* gone meanwhile */
-    if (net->joins_left == 0) {
+    bool plays = session->role == ARB_ROLE_PLAYER;
+    if (net->joins_left == 0 || (plays && net->player_joins_left == 0)) {
         size_t head = sizeof(struct inbox_entry);
         wait_for_turn(net, bytes - head, head + size);
         return false;
     }
     net->joins_left--;
+    net->player_joins_left -= plays;
     session->taken = true;
     session->taken_epoch = session->epoch;
     struct net_join join;
@@ -82,7 +84,7 @@ static void drained(struct net *net)
     net->inbox.written = net->waiting.written;
     memcpy(net->inbox.bytes, net->waiting.bytes, net->waiting.written);
     net->waiting.written = 0;
-    net->joins_left = net->joins_per_tick;
+    net_renew_joins(net);
     for (uint32_t i = 0; i < net->config.session_capacity; i++) {
         net->sessions[i].messages = 0;
     }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Life of a match process: nobody comes, signals at each stage, ports, result file."""
+import json
 import os
 import pathlib
 import signal
@@ -177,6 +178,14 @@ class Life(daemon.Case):
 
 
 class Ports(daemon.Case):
+    def test_as_many_sessions_as_the_schema_allows_can_be_had(self):
+        schema = json.loads(daemon.run("--schema").stdout)
+        most = schema["properties"]["net"]["properties"]["max_sessions"]["maximum"]
+        with daemon.Daemon({"net.max_sessions": most, "match.result_path": self.folder / "result.json"}) as server:
+            server.ready()
+            server.signal()
+            self.assertEqual(server.end(), 0)
+
     def test_port_in_use_exits_69_and_says_which(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
             taken.bind(("127.0.0.1", 0))

@@ -818,7 +818,7 @@ Test(net, crowd_joins_a_few_per_tick_in_the_order_it_came)
 {
     open_scene();
     scene.net->joins_per_tick = 1;
-    scene.net->joins_left = 1;
+    net_renew_joins(scene.net);
     static const char *const names[] = {"Ada", "Bo", "Cy"};
     for (int i = 0; i < 3; i++) {
         connect_peer(i);
@@ -836,6 +836,42 @@ Test(net, crowd_joins_a_few_per_tick_in_the_order_it_came)
     cr_assert(take(&message));
     cr_assert_str_eq(message.name, "Cy");
     cr_assert_not(take(&message));
+    cr_assert_not(take(&message));
+    close_scene();
+}
+
+/* A match has room for so many commands of a tick. Were everything behind them to wait too, those
+ * who say HELLO all the time would hold up the inputs of those who play. */
+Test(net, joins_that_the_match_has_no_room_for_hold_up_nothing_else)
+{
+    open_scene();
+    struct port_session session = joined(0, "Ada");
+    scene.net->config.player_joins_per_tick = 1;
+    net_renew_joins(scene.net);
+    for (int i = 1; i < 3; i++) {
+        connect_peer(i);
+        pass(4);
+        say_hello(&scene.peers[i], "Bo");
+        pass(1);
+    }
+    connect_peer(3);
+    pass(4);
+    say_hello_as(&scene.peers[3], ARB_ROLE_SPECTATOR);
+    pass(2);
+    say_inputs(&scene.peers[0], 1, 1, scene.tick);
+    pass(1);
+    struct port_message message;
+    cr_assert(take(&message));
+    cr_assert_eq(message.type, PORT_JOIN);
+    cr_assert_eq(message.role, ARB_ROLE_PLAYER);
+    cr_assert(take(&message));
+    cr_assert_eq(message.role, ARB_ROLE_SPECTATOR, "it takes no place among the players");
+    cr_assert(take(&message));
+    cr_assert_eq(message.type, PORT_INPUTS);
+    cr_assert_eq(message.session.index, session.index);
+    cr_assert_not(take(&message));
+    cr_assert(take(&message), "the other one's turn is the next tick");
+    cr_assert_eq(message.type, PORT_JOIN);
     cr_assert_not(take(&message));
     close_scene();
 }

@@ -143,6 +143,7 @@ static void open_net(struct sim *sim, uint64_t now_ns)
                        .bad_messages_max = BAD_MESSAGES_MAX,
                        .hello_timeout_ms = (uint32_t)sim->config.auth.timeout_ms,
                        .tick_rate = (uint32_t)sim->config.match.tick_rate,
+                       .player_joins_per_tick = (uint32_t)sim->config.match.max_players,
                        .spectator_delay_ticks = match_spectator_delay_ticks(&sim->config.match),
                        .random = draw_token,
                        .random_owner = sim,
