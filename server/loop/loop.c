@@ -9,8 +9,11 @@
 #include "shared/base/arb_assert.h"
 #include "shared/base/arb_mem.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <uv.h>
 
 static const uint64_t second_ns = 1000000000U;
@@ -323,6 +326,27 @@ static int open_handles(struct loop *loop)
     return error;
 }
 
+/* What the event loop takes, and what is opened later: the result and its folder, a configuration
+ * that is read again. libuv aborts where it gets no pipe for signals, and a match whose result
+ * cannot be written had better not begin. 0: there is room, else the error. */
+static int no_room_for_files(void)
+{
+    enum { NEEDED = 12 };
+    int held[NEEDED];
+    int count = 0, failed = 0;
+    while (count < NEEDED && failed == 0) {
+        held[count] = open("/", O_RDONLY | O_CLOEXEC);
+        if (held[count] < 0) {
+            failed = uv_translate_sys_error(errno);
+        } else {
+            count++;
+        }
+    }
+    while (count > 0)
+        close(held[--count]);
+    return failed;
+}
+
 struct loop *loop_create(const struct loop_options *options, char *error, size_t error_bytes)
 {
     ARB_ASSERT(options->tick_rate > 0 && options->max_catchup_ticks > 0);
@@ -333,7 +357,8 @@ struct loop *loop_create(const struct loop_options *options, char *error, size_t
     loop->options = *options;
     loop->abort_at_ns = never_ns;
     loop->stop_at_ns = never_ns;
-    int failed = uv_loop_init(&loop->uv);
+    int failed = no_room_for_files();
+    if (failed == 0) failed = uv_loop_init(&loop->uv);
     if (failed == 0) failed = open_handles(loop);
     if (failed == 0) return loop;
     /* The process ends now; what was opened goes with it. */

@@ -6,6 +6,7 @@ import pathlib
 import signal
 import socket
 import stat
+import subprocess
 import time
 import unittest
 
@@ -199,6 +200,30 @@ class Ports(daemon.Case):
         with daemon.Daemon({"net.address": "192.0.2.1", "auth.open_anywhere": "true"}) as server:
             self.assertEqual(server.end(), 69)
             self.assertIn("192.0.2.1", server.event("failed")["text"])
+
+
+class OpenFiles(daemon.Case):
+    """However few files the process may have open: it says so at the start, or the match gets its result."""
+
+    def test_too_few_are_told_at_the_start(self):
+        served = 0
+        for limit in range(6, 40):
+            path = self.folder / "result.json"
+            path.unlink(missing_ok=True)
+            options = ["--config", daemon.ARENA, *daemon.sets({
+                "net.port": 0, "log.format": "json", "match.join_timeout_s": 1, "match.result_path": path,
+                "journal.path": self.folder / f"{limit}.journal"})]
+            command = f'ulimit -n {limit} && exec "$0" "$@"'
+            done = subprocess.run(["/bin/sh", "-c", command, daemon.program("arbiterd"), *map(str, options)],
+                                  capture_output=True, text=True, timeout=60, env=daemon.clean_environment(),
+                                  check=False)
+            self.assertIn(done.returncode, (0, 74), f"{limit}: {done.stderr}")
+            self.assertEqual(done.returncode == 0, '"ready"' in done.stderr, f"{limit}: {done.stderr}")
+            self.assertEqual(done.returncode == 0, path.exists(), limit)
+            served += done.returncode == 0
+            if served == 2:
+                return
+        self.fail("never served")
 
 
 class ResultFile(daemon.Case):
