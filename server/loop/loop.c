@@ -2,8 +2,10 @@
 #include "server/loop/loop.h"
 
 #include "server/loop/clock.h"
+#include "server/loop/rerun_budget.h"
 #include "server/loop/scheduler.h"
 #include "server/loop/timer.h"
+#include "server/match/match_rollback.h"
 #include "server/ops/log.h"
 
 #include "shared/base/arb_assert.h"
@@ -36,6 +38,7 @@ struct loop {
     uv_signal_t terminate, interrupt, hangup;
     struct loop_timer *timer;
     struct scheduler scheduler;
+    struct rerun_budget budget;
     struct loop_report *report;
     enum loop_state state;
     bool somebody_came;
@@ -147,6 +150,19 @@ static void receive(struct loop *loop, uint64_t now_ns)
     if (counters->datagrams_in != before) loop->awake_until_ns = now_ns + awake_ns;
 }
 
+/* Told once: the numbers are in the line `rollback` at the end. */
+static void limit_rerun(struct loop *loop)
+{
+    struct match *match = loop->options.match;
+    uint64_t before = match_rollback_counts(match).short_ticks;
+    match_limit_rerun(match, rerun_budget_ticks(&loop->budget));
+    if (before == 0 && match_rollback_counts(match).short_ticks > 0) {
+        ops_log(OPS_WARN, "rollback_short",
+                OPS_TEXT("text", "running ticks again takes longer than there is time for: late "
+                                 "inputs of the window's oldest ticks are refused"));
+    }
+}
+
 static void run_one(struct loop *loop)
 {
     struct loop_report *report = loop->report;
@@ -155,12 +171,16 @@ static void run_one(struct loop *loop)
     uint64_t deadline_ns = scheduler_deadline_ns(&loop->scheduler);
     uint64_t allocated = arb_mem_count();
     bool live = match_phase(match) == ARB_PHASE_LIVE;
+    uint64_t again = match_rollback_counts(match).rerun_ticks;
+    limit_rerun(loop);
     receive(loop, start_ns);
     tick_run(match, TICK_LIVE);
     loop->options.ticked(loop->options.owner);
     scheduler_ran(&loop->scheduler);
     loop_histogram_add(&report->lateness, start_ns > deadline_ns ? start_ns - deadline_ns : 0);
-    loop_histogram_add(&report->work, loop_now_ns() - start_ns);
+    uint64_t work_ns = loop_now_ns() - start_ns;
+    loop_histogram_add(&report->work, work_ns);
+    rerun_budget_ran(&loop->budget, work_ns, match_rollback_counts(match).rerun_ticks - again);
     if (live) report->allocations += arb_mem_count() - allocated;
 }
 
@@ -375,6 +395,7 @@ void loop_run(struct loop *loop, struct loop_report *report)
     loop->started_ns = now_ns;
     loop->empty_since_ns = now_ns;
     loop->awake_until_ns = now_ns;
+    rerun_budget_begin(&loop->budget, loop->options.tick_rate);
     if (is_deserted(loop)) {
         fall_asleep(loop);
     } else {

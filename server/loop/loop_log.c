@@ -117,7 +117,7 @@ void loop_log_rollback(const struct match *match)
             OPS_NUMBER("ticks_per_tick", (double)counts.rerun_ticks / ticks),
             OPS_UINT("length_p95", match_rollback_length(&counts, 95)),
             OPS_UINT("length_p99", match_rollback_length(&counts, 99)),
-            OPS_UINT("astray", counts.astray));
+            OPS_UINT("astray", counts.astray), OPS_UINT("short_ticks", counts.short_ticks));
 }
 
 void loop_log_lagcomp(const struct match_result *result)

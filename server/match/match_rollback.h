@@ -24,6 +24,10 @@ uint64_t match_settled_checksum(const struct match *match, arb_tick tick); /* of
 uint32_t match_save_settled(struct match *match, arb_tick tick, enum match_save_parts parts,
                             uint8_t *out, uint32_t capacity);
 
+/* From now on late inputs take the match back by so many ticks at most, also where the window is
+ * longer: those for earlier ticks are too late. What is settled stays as it is. */
+void match_limit_rerun(struct match *match, uint32_t ticks);
+
 struct match_rollback_counts {
     uint64_t ticks;   /* live ones */
     uint64_t merged;  /* late inputs that act in their own tick */
@@ -32,6 +36,7 @@ struct match_rollback_counts {
     uint64_t rerun_ticks;
     uint64_t lengths[MATCH_WINDOW_MAX + 1]; /* reruns by how many ticks they ran */
     uint64_t astray; /* of reruns, those after which something that was sent had never existed */
+    uint64_t short_ticks; /* whose limit was below the window */
 };
 /* All 0 without a window. */
 struct match_rollback_counts match_rollback_counts(const struct match *match);

@@ -13,6 +13,7 @@ struct rollback {
     arb_tick next;        /* the live tick that follows the newest; another one: a restore */
     arb_tick settled;     /* S[settled] */
     arb_tick merged_from; /* oldest tick that got an input in this stage 1; or `next` */
+    arb_tick limit;       /* ticks that may be run again */
     struct match_record received; /* holds what stage 1 took while earlier ticks are run */
     struct arb_frame *sent;       /* [SENT_FRAMES] ring by snapshot */
     arb_tick interval;
@@ -25,6 +26,7 @@ struct rollback *rollback_create(struct match *match, struct arb_arena *arena, u
     if (match->config.rollback_window_ticks == 0) return NULL;
     struct rollback *rollback = arb_arena_take(arena, sizeof *rollback);
     rollback->window = (arb_tick)match->config.rollback_window_ticks;
+    rollback->limit = rollback->window;
     rollback->interval = (arb_tick)match->config.snapshot_interval_ticks;
     ARB_ASSERT(rollback->window <= MATCH_WINDOW_MAX);
     match_record_create(&rollback->received, arena, &match->record_capacity);
@@ -133,10 +135,27 @@ void rollback_begin(struct match *match)
 
 /* ---- late inputs ---- */
 
+void match_limit_rerun(struct match *match, uint32_t ticks)
+{
+    struct rollback *rollback = match->rollback;
+    if (rollback == NULL) return;
+    rollback->limit = ticks < rollback->window ? ticks : rollback->window;
+    rollback->counts.short_ticks += rollback->limit < rollback->window;
+}
+
+/* The oldest tick into which an input of that session may still come. */
+static arb_tick first_open(const struct match *match, uint16_t slot)
+{
+    const struct rollback *rollback = match->rollback;
+    arb_tick now = match->world.head->tick, first = rollback->settled;
+    if (match->seats[slot].since > first) first = match->seats[slot].since;
+    return now > first + rollback->limit ? now - rollback->limit : first;
+}
+
 bool rollback_is_open(const struct match *match, uint16_t slot, arb_tick target)
 {
     return match->rollback != NULL && target < match->world.head->tick &&
-           target >= match->rollback->settled && target >= match->seats[slot].since;
+           target >= first_open(match, slot);
 }
 
 /* What is known of the session for that tick; NULL: nothing. */
@@ -160,8 +179,8 @@ bool rollback_has_gap(const struct match *match, uint16_t slot, const struct arb
     arb_tick now = match->world.head->tick, target = input->target_tick;
     arb_tick first = match->rollback->settled, since = match->seats[slot].since;
     first = since > first ? since : first;
-    if (target < first || target >= now + buffer->size || input->sequence <= buffer->closed ||
-        known_for(match, slot, target) != NULL) {
+    if (target < first_open(match, slot) || target >= now + buffer->size ||
+        input->sequence <= buffer->closed || known_for(match, slot, target) != NULL) {
         return false;
     }
     for (arb_tick tick = first; tick < now + buffer->size; tick++) {
