@@ -1,6 +1,6 @@
 /* Inputs between arrival and their tick (spec/simulation.md stage 3). Exactly one input per player
  * and tick: the one whose target is that tick, else the held one again. */
-#include "server/match/match_internal.h"
+#include "server/match/match_past.h"
 #include "server/match/rollback_internal.h"
 
 #include "shared/base/arb_assert.h"
@@ -188,6 +188,7 @@ void inputs_count_merged(struct match *match, uint16_t slot, const struct arb_in
     count_edges(counts, input->edges);
     counts->inputs_consumed++;
     counts->inputs_starved -= counts->inputs_starved > 0;
+    match_past_merge(match->past, slot, input);
 }
 
 /* The same for an input of another control number on both ends: it steers nothing, but aims. */

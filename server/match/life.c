@@ -2,6 +2,7 @@
  * the end (spec/simulation.md "Game rules"). The mode gives meaning to a round; when it begins and
  * ends is decided here. */
 #include "server/match/match_internal.h"
+#include "server/match/match_rollback.h"
 
 #include "shared/base/arb_assert.h"
 
@@ -235,13 +236,39 @@ static uint16_t come_back(struct match *match, const struct match_command *comma
     return slot;
 }
 
+/* Places that whoever comes would find, were the match not decided. */
+static uint32_t free_places(const struct match *match)
+{
+    uint32_t count = 0;
+    for (uint16_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        enum world_presence presence = (enum world_presence)match->world.players[slot].presence;
+        bool nobody = presence == WORLD_ABSENT || presence == WORLD_LEFT;
+        count += nobody && is_free(match, slot);
+    }
+    return count;
+}
+
+/* While a late input may yet undo the decision, nobody is let in or refused because of it: whoever
+ * would find a place waits. What waits is no more than there are players, so that there is room for
+ * what else a tick brings. */
+static uint32_t waiting_places(const struct match *match)
+{
+    bool open = match->decided && !match_decided(match);
+    return open ? free_places(match) : 0;
+}
+
 /* What has waited for this tick goes into its record, which is what is carried out. */
 static void record_commands(struct match *match)
 {
+    uint32_t places = waiting_places(match), waiting = 0;
     for (uint32_t i = 0; i < match->command_count; i++) {
-        record_command(match, &match->commands[i]);
+        if (match->commands[i].type == MATCH_COMMAND_JOIN && waiting < places) {
+            match->commands[waiting++] = match->commands[i];
+        } else {
+            record_command(match, &match->commands[i]);
+        }
     }
-    match->command_count = 0;
+    match->command_count = waiting;
     if (match->numbers.is_asked) {
         match->numbers.is_asked = false;
         record_reload(match, match->numbers.asked);

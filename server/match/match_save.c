@@ -98,10 +98,10 @@ void match_save_create(struct match *match, struct arb_arena *arena)
     struct arb_form_part origins = rewind_origins(match->rewind);
     match->saved = saved;
     saved->seats = arb_arena_take_array(arena, players, sizeof saved->seats[0]);
-    saved->lines = arb_arena_take_array(arena, players, sizeof saved->lines[0]);
+    match_figures_create(match, arena, &saved->figures);
     saved->form = arb_arena_take(arena, match_state_form_bytes(match));
     saved->loaded_seats = arb_arena_take_array(arena, players, sizeof saved->loaded_seats[0]);
-    saved->loaded_lines = arb_arena_take_array(arena, players, sizeof saved->loaded_lines[0]);
+    match_figures_create(match, arena, &saved->loaded_figures);
     saved->loaded_origins = arb_arena_take(arena, parts_bytes(&origins, 1));
     uint32_t numbers = match->numbers.count;
     saved->numbers = arb_arena_take_array(arena, numbers, sizeof saved->numbers[0]);
@@ -149,7 +149,7 @@ uint32_t match_save(const struct match *match, enum match_save_parts parts, uint
     uint8_t *at = put_parts(state, match_state_parts(match, false, state), out + HEAD_BYTES);
     head.state_bytes = (uint32_t)(at - out) - HEAD_BYTES;
     if (parts == MATCH_SAVE_WHOLE) {
-        match_figures_collect(match);
+        match_figures_collect(match, &match->saved->figures);
         at = put_parts(figures, match_figure_parts(match, false, figures), at);
         head.line_count = match->archive_count;
         struct arb_form_part archive = archive_part(match->archive, match->archive_count);
@@ -350,15 +350,13 @@ enum arb_result match_restore(struct match *match, const uint8_t *block, uint32_
     memcpy(match->world.block, saved->world.block, match->world.head->block_bytes);
     saved->head = saved->loaded_head;
     saved->decision = saved->loaded_decision;
-    saved->figures = saved->loaded_figures;
     memcpy(saved->seats, saved->loaded_seats, players * sizeof saved->seats[0]);
-    memcpy(saved->lines, saved->loaded_lines, players * sizeof saved->lines[0]);
     memcpy(saved->numbers, saved->loaded_numbers, match->numbers.count * sizeof saved->numbers[0]);
     memcpy(match->archive, saved->loaded_archive, head.line_count * sizeof match->archive[0]);
     struct arb_form_part origins = rewind_origins(match->rewind);
     memcpy(origins.memory, saved->loaded_origins, parts_bytes(&origins, 1));
     match_state_apply(match);
-    match_figures_apply(match);
+    match_figures_apply(match, &saved->loaded_figures);
     rewind_origins_changed(match->rewind);
     if (has_past(match)) {
         rewind_get_frames(match->rewind, frames, head.frame_bytes, head.tick - 1);

@@ -48,7 +48,7 @@ struct match_saved_histogram {
     uint64_t max_ms;
 };
 
-/* Figures: nothing of the match reads them. They count each tick as it was first played. */
+/* Figures: nothing of the match reads them. */
 struct match_saved_figures {
     struct match_saved_histogram rewound_shots, rewound_hits, cover_hits;
     uint64_t spared, slow_shots, slow_rewound_ms;
@@ -65,6 +65,12 @@ struct match_saved_line {
     uint32_t edges[ARB_BUTTON_COUNT];
 };
 
+/* All of one moment. */
+struct match_figures {
+    struct match_saved_figures totals;
+    struct match_saved_line *lines; /* [players] */
+};
+
 _Static_assert(sizeof(struct match_saved_head) == 56, "no padding");
 _Static_assert(sizeof(struct match_saved_seat) == 64 + PORT_TOKEN_HASH_BYTES, "no padding");
 
@@ -79,8 +85,7 @@ struct match_saved {
     struct match_saved_decision decision;
     struct match_saved_seat *seats;     /* [players] */
     struct match_saved_number *numbers; /* [match_number_count] */
-    struct match_saved_figures figures;
-    struct match_saved_line *lines; /* [players] */
+    struct match_figures figures;
     uint8_t *form;                  /* for the checksum: of what it covers beside the world */
 
     /* The same of a block from outside, while it is checked. */
@@ -89,8 +94,7 @@ struct match_saved {
     struct match_saved_decision loaded_decision;
     struct match_saved_seat *loaded_seats;
     struct match_saved_number *loaded_numbers;
-    struct match_saved_figures loaded_figures;
-    struct match_saved_line *loaded_lines;
+    struct match_figures loaded_figures;
     uint8_t *loaded_origins;
     struct world_player *loaded_archive; /* [archive_capacity] */
 };
@@ -101,9 +105,18 @@ uint32_t match_state_parts(const struct match *match, bool loaded,
 uint32_t match_figure_parts(const struct match *match, bool loaded,
                             struct arb_form_part parts[MATCH_FIGURE_PARTS]);
 void match_state_collect(const struct match *match);
-void match_figures_collect(const struct match *match);
 void match_state_apply(struct match *match);
-void match_figures_apply(struct match *match);
+
+void match_figures_create(const struct match *match, struct arb_arena *arena,
+                          struct match_figures *out);
+void match_figures_collect(const struct match *match, struct match_figures *out);
+void match_figures_apply(struct match *match, const struct match_figures *in);
+/* Only what follows from the ticks that were run, and not from what came when: the shots. */
+void match_figures_take_shots(const struct match *match, struct match_figures *to,
+                              const struct match_figures *from);
+/* A late input acts in its own tick: in the figures of a moment behind that. */
+void match_figures_merge(struct match_figures *figures, uint16_t slot,
+                         const struct arb_input *input);
 
 /* Of the parts beside the world that the checksum covers. */
 size_t match_state_form_bytes(const struct match *match);

@@ -120,11 +120,10 @@ uint32_t match_state_parts(const struct match *match, bool loaded,
 uint32_t match_figure_parts(const struct match *match, bool loaded,
                             struct arb_form_part parts[MATCH_FIGURE_PARTS])
 {
-    struct match_saved *saved = match->saved;
-    parts[0] = (struct arb_form_part){"figures", &figure_form, 1,
-                                      loaded ? &saved->loaded_figures : &saved->figures};
+    struct match_figures *figures = loaded ? &match->saved->loaded_figures : &match->saved->figures;
+    parts[0] = (struct arb_form_part){"figures", &figure_form, 1, &figures->totals};
     parts[1] = (struct arb_form_part){"lines", &line_form, match->world.head->player_capacity,
-                                      loaded ? saved->loaded_lines : saved->lines};
+                                      figures->lines};
     return MATCH_FIGURE_PARTS;
 }
 
@@ -299,10 +298,16 @@ static void apply_line(struct match_seat *seat, const struct match_saved_line *i
     memcpy(seat->counts.edges, in->edges, sizeof in->edges);
 }
 
-void match_figures_collect(const struct match *match)
+void match_figures_create(const struct match *match, struct arb_arena *arena,
+                          struct match_figures *out)
 {
-    struct match_saved *saved = match->saved;
-    struct match_saved_figures *out = &saved->figures;
+    out->lines =
+        arb_arena_take_array(arena, match->world.head->player_capacity, sizeof out->lines[0]);
+}
+
+void match_figures_collect(const struct match *match, struct match_figures *figures)
+{
+    struct match_saved_figures *out = &figures->totals;
     const struct match_fairness *fairness = &match->fairness;
     const struct match_view_counts *views = &match->view_totals;
     collect_histogram(&out->rewound_shots, &fairness->rewound_shots);
@@ -320,14 +325,13 @@ void match_figures_collect(const struct match *match)
     out->spectators_refused = match->spectators_refused;
     out->events_dropped = match->events.dropped;
     for (uint32_t slot = 0; slot < match->world.head->player_capacity; slot++) {
-        collect_line(&saved->lines[slot], &match->seats[slot]);
+        collect_line(&figures->lines[slot], &match->seats[slot]);
     }
 }
 
-void match_figures_apply(struct match *match)
+void match_figures_apply(struct match *match, const struct match_figures *figures)
 {
-    const struct match_saved *saved = match->saved;
-    const struct match_saved_figures *in = &saved->figures;
+    const struct match_saved_figures *in = &figures->totals;
     struct match_fairness *fairness = &match->fairness;
     apply_histogram(&fairness->rewound_shots, &in->rewound_shots);
     apply_histogram(&fairness->rewound_hits, &in->rewound_hits);
@@ -344,6 +348,38 @@ void match_figures_apply(struct match *match)
     match->spectators_refused = in->spectators_refused;
     match->events.dropped = (uint32_t)in->events_dropped;
     for (uint32_t slot = 0; slot < match->world.head->player_capacity; slot++) {
-        apply_line(&match->seats[slot], &saved->lines[slot]);
+        apply_line(&match->seats[slot], &figures->lines[slot]);
     }
+}
+
+void match_figures_take_shots(const struct match *match, struct match_figures *to,
+                              const struct match_figures *from)
+{
+    struct match_saved_figures *out = &to->totals;
+    const struct match_saved_figures *in = &from->totals;
+    out->rewound_shots = in->rewound_shots;
+    out->rewound_hits = in->rewound_hits;
+    out->cover_hits = in->cover_hits;
+    out->spared = in->spared;
+    out->slow_shots = in->slow_shots;
+    out->slow_rewound_ms = in->slow_rewound_ms;
+    out->shots = in->shots;
+    out->unseen = in->unseen;
+    out->unknown_origins = in->unknown_origins;
+    for (uint32_t slot = 0; slot < match->world.head->player_capacity; slot++) {
+        to->lines[slot].shots = from->lines[slot].shots;
+        to->lines[slot].unseen = from->lines[slot].unseen;
+        to->lines[slot].unknown_origins = from->lines[slot].unknown_origins;
+    }
+}
+
+void match_figures_merge(struct match_figures *figures, uint16_t slot,
+                         const struct arb_input *input)
+{
+    struct match_saved_line *line = &figures->lines[slot];
+    for (int bit = 0; bit < ARB_BUTTON_COUNT; bit++) {
+        line->edges[bit] += (uint32_t)(input->edges >> bit & 1);
+    }
+    line->inputs_consumed++;
+    line->inputs_starved -= line->inputs_starved > 0;
 }

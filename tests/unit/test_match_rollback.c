@@ -322,6 +322,69 @@ Test(match_rollback, a_death_is_told_once_and_when_it_is_settled)
     }
 }
 
+static void decide_when_let_go(struct rules_context *context)
+{
+    end_early = is_let_go(&context->world->players[0]);
+}
+
+/* Three come while the match seems to be decided, for two places; then nothing is heard of player 0
+ * any more, or what it had held all the time. */
+static void join_in_doubt(bool undone)
+{
+    config.input_hold_ticks = 1;
+    config.result_s = 1;
+    config.max_players = 3;
+    probe_hook = decide_when_let_go;
+    open_window(WINDOW);
+    say(PORT_JOIN, 0);
+    tick();
+    first_target = match_tick(match);
+    uint8_t control = player(0)->control;
+    for (uint32_t i = 0; i < 14; i++) {
+        if (i < 10) hold(match_tick(match), TICKS);
+        tick();
+    }
+    cr_assert(match->decided && !match_decided(match));
+    for (uint16_t session = 1; session <= 3; session++)
+        say(PORT_JOIN, session);
+    tick();
+    cr_expect_eq(refused_with[1], 0);
+    cr_expect_eq(refused_with[2], 0);
+    cr_expect_eq(refused_with[3], ARB_REFUSED_ENDED, "there is no place in any case");
+    cr_expect_eq(player(1)->presence, WORLD_ABSENT);
+    say(PORT_LEAVE, 2);
+    arb_tick now = match_tick(match);
+    for (arb_tick target = now - 5; undone && target < now; target++) {
+        hold(target, TICKS);
+        queue[queued - 1].inputs.control = control; /* its character has not ended for it */
+    }
+    for (uint32_t i = 0; i < 2 * WINDOW; i++) {
+        if (undone) {
+            hold(match_tick(match), TICKS);
+            queue[queued - 1].inputs.control = control;
+        }
+        tick();
+    }
+}
+
+Test(match_rollback, who_comes_while_the_match_seems_decided_is_let_in_when_it_is_not)
+{
+    join_in_doubt(true);
+    cr_expect_not(match->decided);
+    cr_expect_eq(player(1)->presence, WORLD_PRESENT);
+    cr_expect_eq(player(2)->presence, WORLD_ABSENT, "it went before it was let in");
+    cr_expect_eq(refused_with[1], 0);
+}
+
+Test(match_rollback, who_comes_while_the_match_seems_decided_is_refused_when_it_is)
+{
+    join_in_doubt(false);
+    cr_expect(match_decided(match));
+    cr_expect_eq(player(1)->presence, WORLD_ABSENT);
+    cr_expect_eq(refused_with[1], ARB_REFUSED_ENDED);
+    cr_expect_eq(match->command_count, 0);
+}
+
 Test(match_rollback, the_result_waits_until_nothing_changes_it)
 {
     config.duration_s = 1;
