@@ -96,7 +96,7 @@ static void begin_session(struct match *match, uint16_t slot, struct port_sessio
     seat->detached = false;
     seat->session = session;
     seat->since = match->world.head->tick;
-    views_reset(&seat->views);
+    views_reset(match, slot);
     inputs_reset(&seat->buffer);
     interest_forget(match->interest, slot);
     if (match->sight != NULL) interest_sight_forget(match->sight, slot);

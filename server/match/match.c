@@ -147,6 +147,7 @@ static void create_arrays(struct match *match, struct arb_arena *arena, uint16_t
         buffer->entries = arb_arena_take_array(arena, size, sizeof buffer->entries[0]);
         inputs_reset(buffer);
     }
+    views_create(match, arena);
 }
 
 struct match *match_create(struct arb_arena *arena, const struct match_config *config,

@@ -37,13 +37,25 @@ struct view_track {
     arb_fine announced;     /* delay of drawing */
     arb_fine delay;         /* what is believed of it */
     arb_tick delay_tick;    /* S[tick] of the newest packet; 0: nothing was announced yet */
-    arb_fine newest_at;     /* time of the newest view that was applied */
+    arb_fine newest_at;     /* time of the newest view, as it was claimed and not beyond what was
+                               applied: what it got in place of a claim is held against nobody */
+    arb_fine applied_at;    /* time of the newest view that was applied */
     arb_fine lag;           /* from a view to the moment of its input, as believed */
     arb_fine lag_deviation; /* of what is claimed from that */
     arb_tick lag_target;    /* target of the newest input that it is of; 0: none yet */
     arb_fine picture_at;    /* time of the newest view, and the first input that claimed it */
     arb_tick picture_target;
+    arb_tick picture_last; /* and the last one */
+    arb_fine before_marks; /* newest view of an input whose mark another one has */
 };
+
+/* With a window: an input that has not come yet may stand before this one. */
+struct view_mark {
+    arb_tick target; /* 0: none */
+    arb_fine at;     /* as newest_at; VIEW_NONE */
+    uint32_t told;   /* newest snapshot that its client had told of for certain when it made it */
+};
+#define VIEW_NONE INT64_MIN
 
 /* The past that a shot meets. */
 struct view_past {
@@ -85,6 +97,7 @@ struct match_seat {
     uint64_t news_told;   /* of match->news */
     uint32_t scores_told; /* stamp of match->scores */
     struct view_track views;
+    struct view_mark *view_marks; /* [match->view_marks] ring by target */
     struct match_view_counts view_counts;
     struct match_record_input taken;   /* the newest real input, as `carried` */
     struct match_record_input carried; /* the late fire press that waits: verdict and claim */
@@ -178,6 +191,7 @@ struct match {
     struct match_numbers numbers;
     struct match_past *past;        /* NULL: neither synctest nor rollback */
     struct rollback *rollback;      /* NULL: no window */
+    uint32_t view_marks;            /* for all ticks that inputs are taken for; 0: no window */
     struct match_outcome *outcomes; /* [outcome_count] ring by tick */
     uint32_t outcome_count;
     arb_tick announced;         /* S[announced]: outcomes of earlier ticks were told */
@@ -266,7 +280,8 @@ const void *numbers_try(struct match *match, const uint32_t *numbers);
 void numbers_apply(struct match *match, const uint32_t *numbers);
 
 /* views.c: which past a shot meets */
-void views_reset(struct view_track *track);
+void views_create(struct match *match, struct arb_arena *arena);
+void views_reset(struct match *match, uint16_t slot);
 /* Stage 1, of each packet: after its acknowledgements, before its inputs. */
 void views_packet(struct match *match, uint16_t slot, const struct arb_input_packet *packet,
                   arb_tick now);

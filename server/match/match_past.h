@@ -33,8 +33,8 @@ struct match_record *match_past_record(struct match_past *past, arb_tick tick);
 uint64_t match_past_checksum(const struct match_past *past, arb_tick tick);
 
 /* Goes back to S[from] and runs the ticks up to the newest again, from their records; what is kept
- * of them is then what this run came to, and shots count as it has them. Nobody is told anything, no
- * figure counts twice. */
+ * of them is then what this run came to, and shots count as it has them. Nobody is told anything,
+ * no figure counts twice. */
 void match_past_run_again(struct match_past *past, struct match *match, arb_tick from);
 
 /* S[tick] as a block, from the oldest on; returns its bytes, as match_save. Runs ticks again where

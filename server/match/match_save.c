@@ -329,7 +329,7 @@ static void forget_connections(struct match *match)
         struct match_seat *seat = &match->seats[slot];
         seat->detached = seat->has_session;
         seat->needs_welcome = false;
-        views_reset(&seat->views);
+        views_reset(match, (uint16_t)slot);
         inputs_reset(&seat->buffer);
     }
 }

@@ -86,7 +86,7 @@ struct match_saved {
     struct match_saved_seat *seats;     /* [players] */
     struct match_saved_number *numbers; /* [match_number_count] */
     struct match_figures figures;
-    uint8_t *form;                  /* for the checksum: of what it covers beside the world */
+    uint8_t *form; /* for the checksum: of what it covers beside the world */
 
     /* The same of a block from outside, while it is checked. */
     struct world world;

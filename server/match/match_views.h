@@ -14,7 +14,8 @@
                                    stand side by side, or without what was acknowledged before */  \
     X(FUTURE, "future")         /* after the server's present */                                   \
     X(TOO_OLD, "too_old")       /* more than max_rewind_ms, or of states no longer remembered */   \
-    X(BACKWARD, "backward")     /* before a view of the same client that was applied */            \
+    X(BACKWARD, "backward")     /* before that of an input before it, or after one behind it; what \
+                                   these got in place of their claims is held against nobody */    \
     X(FROZEN, "frozen")         /* others stood in it for longer than its link was ever silent */  \
     X(RATE, "rate")             /* expected only if its delay, or the lag of its views behind      \
                                    their inputs, might change so fast */                           \

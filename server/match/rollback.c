@@ -202,6 +202,17 @@ static void insert(struct match_record *record, const struct match_record_input 
     record->inputs[at] = *input;
 }
 
+/* Those of shots of what was assumed: this input has its own, and what goes on until the next one
+ * is what this one holds. */
+static void drop_assumed_views(struct match *match, uint16_t slot, arb_tick from)
+{
+    for (arb_tick tick = from; tick < match->world.head->tick; tick++) {
+        struct match_record *record = match_past_record(match->past, tick);
+        if (tick > from && match_record_input(record, slot) != NULL) return;
+        record_drop_view(record, slot);
+    }
+}
+
 void rollback_merge(struct match *match, uint16_t slot, const struct input_entry *entry)
 {
     struct rollback *rollback = match->rollback;
@@ -214,7 +225,7 @@ void rollback_merge(struct match *match, uint16_t slot, const struct input_entry
                                                 .slot = slot,
                                                 .control = entry->control,
                                                 .verdict = entry->verdict});
-    record_drop_view(record, slot); /* of a shot of what was assumed; this one has its own */
+    drop_assumed_views(match, slot, target);
     inputs_count_merged(match, slot, &entry->input);
     rollback->counts.merged++;
     if (target < rollback->merged_from) rollback->merged_from = target;

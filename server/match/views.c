@@ -125,9 +125,26 @@ void match_time_dropped(struct match *match, uint64_t ticks)
 
 /* ---- what is measured of a client ---- */
 
-void views_reset(struct view_track *track)
+void views_create(struct match *match, struct arb_arena *arena)
 {
-    memset(track, 0, sizeof *track);
+    const struct match_config *config = &match->config;
+    uint32_t players = match->world.head->player_capacity;
+    if (config->rollback_window_ticks == 0 || match->rules->shoot == NULL) return;
+    match->view_marks = (uint32_t)(config->rollback_window_ticks + config->input_buffer_ticks) + 1;
+    for (uint32_t slot = 0; slot < players; slot++) {
+        struct match_seat *seat = &match->seats[slot];
+        seat->view_marks =
+            arb_arena_take_array(arena, match->view_marks, sizeof seat->view_marks[0]);
+    }
+}
+
+void views_reset(struct match *match, uint16_t slot)
+{
+    struct match_seat *seat = &match->seats[slot];
+    memset(&seat->views, 0, sizeof seat->views);
+    if (match->view_marks > 0) {
+        memset(seat->view_marks, 0, match->view_marks * sizeof seat->view_marks[0]);
+    }
 }
 
 static arb_fine least_round_trip(const struct view_track *track)
@@ -158,7 +175,7 @@ static void measure_round_trip(struct match *match, uint16_t slot, arb_tick now)
 static arb_fine most_change(const struct match *match, arb_tick since, arb_tick now)
 {
     arb_tick pause = (arb_tick)(DELAY_PAUSE_S * match->config.tick_rate);
-    if (now <= since) return 0; /* an input that fills a gap behind a newer one */
+    if (now < since) return most_change(match, now, since); /* behind a newer one */
     return fine(now - since < pause ? now - since : pause) * DELAY_PERCENT / 100;
 }
 
@@ -215,6 +232,58 @@ static arb_fine held_up(const struct view_track *track, arb_fine wait)
     return wait < 0 ? 0 : lesser(longest - wait, JITTER_DEVIATIONS * track->wait_deviation);
 }
 
+/* ---- between which inputs one stands ---- */
+
+/* What other inputs say of a claim. They come in order but with a window, where one may fill a gap
+ * behind newer ones: then it stands between those before and behind it, as if all had come in
+ * order. */
+struct order {
+    bool behind;
+    arb_fine earliest, latest; /* of the view's time: that of inputs before, and behind */
+    arb_fine least;            /* of what may be applied in its place */
+    uint32_t told;             /* newest snapshot that its client had told of before */
+};
+
+static struct order order_of(const struct match *match, uint16_t slot, arb_tick target)
+{
+    const struct match_seat *seat = &match->seats[slot];
+    const struct view_track *track = &seat->views;
+    struct order order = {.behind = target < seat->buffer.newest_target,
+                          .earliest = track->newest_at,
+                          .latest = INT64_MAX,
+                          .least = track->applied_at,
+                          .told = track->told};
+    if (match->view_marks == 0 || !order.behind) return order;
+    arb_tick before = 0;
+    order.earliest = track->before_marks;
+    order.told = 0;
+    for (uint32_t i = 0; i < match->view_marks; i++) {
+        const struct view_mark *mark = &seat->view_marks[i];
+        if (mark->target > before && mark->target < target) {
+            before = mark->target;
+            order.told = mark->told;
+        }
+        if (mark->target == 0 || mark->at == VIEW_NONE) continue;
+        if (mark->target < target) order.earliest = greater(order.earliest, mark->at);
+        if (mark->target > target) order.latest = lesser(order.latest, mark->at);
+    }
+    order.least = order.earliest;
+    return order;
+}
+
+static void note_order(struct match *match, uint16_t slot, arb_tick target, arb_fine at,
+                       uint32_t told)
+{
+    struct match_seat *seat = &match->seats[slot];
+    struct view_track *track = &seat->views;
+    if (at != VIEW_NONE) track->newest_at = greater(track->newest_at, at);
+    if (match->view_marks == 0) return;
+    struct view_mark *mark = &seat->view_marks[target % match->view_marks];
+    bool other = mark->target != 0 && mark->target != target;
+    if (other) track->before_marks = greater(track->before_marks, mark->at);
+    *mark = (struct view_mark){target, at, told};
+}
+
 /* ---- judging a claim ---- */
 
 /* An input that fires, at its arrival. */
@@ -226,6 +295,7 @@ struct claim {
     arb_fine wait;     /* target - now; less than 0: late */
     arb_tick target;
     arb_fine moment; /* of the client's input clock when it drew the view */
+    struct order order;
 };
 
 struct permitted {
@@ -269,10 +339,10 @@ static bool is_frozen(const struct match *match, const struct view_track *track,
 /* Whether these frames leave out a snapshot that the client had told of before it made the input:
  * inputs come here once, with the first packet that has them, so whatever came in a packet before
  * was sent when this input was not made yet. What it drew then may be a frame of its own older. */
-static bool is_forgetful(const struct match *match, uint16_t slot, const struct arb_held *held)
+static bool is_forgetful(const struct match *match, uint16_t slot, const struct claim *claim,
+                         const struct arb_held *held)
 {
-    const struct replicate_sent *told =
-        replicate_sent(match->replicate, slot, match->seats[slot].views.told);
+    const struct replicate_sent *told = replicate_sent(match->replicate, slot, claim->order.told);
     arb_fine frame = fine_of_ms(match, match->config.lagcomp.view_tolerance_ms);
     return told != NULL && fine(told->tick) > fine(held->frames[held->count - 1].tick) + frame;
 }
@@ -310,8 +380,12 @@ static bool is_remembered(const struct match *match, const struct arb_held_frame
 static bool is_same_picture(const struct match *match, const struct view_track *track,
                             const struct claim *claim)
 {
-    return claim->at == track->picture_at && claim->target >= track->picture_target &&
-           fine(claim->target - track->picture_target) <= fine_of_ms(match, PICTURE_MS);
+    if (claim->at != track->picture_at) return false;
+    arb_tick first = claim->target, last = claim->target;
+    if (track->picture_target < first) first = track->picture_target;
+    if (track->picture_last > last) last = track->picture_last;
+    bool in_order = claim->target >= track->picture_target || claim->order.behind;
+    return in_order && fine(last - first) <= fine_of_ms(match, PICTURE_MS);
 }
 
 /* However packets are held up, lost or sent ahead: the clocks of inputs and of drawing both run on
@@ -336,13 +410,18 @@ static struct permitted steady(const struct match *match, const struct view_trac
 static void follow_lag(const struct match *match, struct view_track *track,
                        const struct claim *claim)
 {
+    if (is_same_picture(match, track, claim)) {
+        if (claim->target < track->picture_target) track->picture_target = claim->target;
+        if (claim->target > track->picture_last) track->picture_last = claim->target;
+        return;
+    }
     /* Behind a newer one it says nothing of how the lag goes on. */
-    if (is_same_picture(match, track, claim) || claim->target < track->lag_target) {
+    if (claim->target < track->lag_target) {
         return;
     }
     if (claim->at != track->picture_at) {
         track->picture_at = claim->at;
-        track->picture_target = claim->target;
+        track->picture_target = track->picture_last = claim->target;
     }
     arb_fine lag = claim->moment - claim->at, most = fine_of_ms(match, LAG_SLACK_MS);
     if (track->lag_target == 0) {
@@ -364,7 +443,7 @@ static enum match_view_verdict judge(const struct match *match, uint16_t slot,
     struct arb_held held;
     struct arb_held_place place;
     if (replicate_held(match->replicate, slot, claim->view.held, &held) == 0 ||
-        is_forgetful(match, slot, &held) || !arb_held_place(&held, &claim->view, &place)) {
+        is_forgetful(match, slot, claim, &held) || !arb_held_place(&held, &claim->view, &place)) {
         return MATCH_VIEW_NOT_SENT;
     }
     if (claim->at > claim->now + lost_time(match)) {
@@ -374,7 +453,8 @@ static enum match_view_verdict judge(const struct match *match, uint16_t slot,
         !is_remembered(match, &held.frames[place.from], claim->consumed)) {
         return MATCH_VIEW_TOO_OLD;
     }
-    if (claim->at < track->newest_at - lost_time(match)) {
+    if (claim->at < claim->order.earliest - lost_time(match) ||
+        claim->at - lost_time(match) > claim->order.latest) {
         return MATCH_VIEW_BACKWARD;
     }
     if (is_frozen(match, track, &claim->view)) {
@@ -398,6 +478,9 @@ static struct arb_view nearest_drawable(const struct match *match, uint16_t slot
     struct arb_view view = present_view;
     uint32_t newest = replicate_newest_acked(match->replicate, slot);
     replicate_held(match->replicate, slot, (uint16_t)newest, &held);
+    /* In a tick that is run again what came later is none of it. */
+    while (held.count > 0 && held.frames[held.count - 1].tick >= match->world.head->tick)
+        held.count--;
     struct arb_held_place place;
     if (held.count == 0 || !arb_held_find(&held, greater(at, fine(held.frames[0].tick)), &view) ||
         !arb_held_place(&held, &view, &place)) {
@@ -424,7 +507,8 @@ static struct arb_view replaced(const struct match *match, uint16_t slot, const 
     arb_fine at = clamp(claim->at, even.low, even.high);
     at = clamp(at, permitted.low, permitted.high);
     at = greater(at, oldest_allowed(match, claim->consumed));
-    at = lesser(greater(at, track->newest_at), claim->now);
+    at = lesser(greater(at, claim->order.least), claim->order.latest);
+    at = lesser(at, claim->now);
     struct arb_view view = nearest_drawable(match, slot, at, claim->consumed);
     return is_frozen(match, track, &view) ? present_view : view;
 }
@@ -437,12 +521,14 @@ enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct a
     measure_wait(track, fine(input->target_tick) - fine(now));
     arb_fine wait = fine(input->target_tick) - fine(acts);
     bool fires = ((input->buttons | input->edges) & ARB_BUTTON_FIRE) != 0;
+    struct order order = order_of(match, slot, input->target_tick);
     if (!fires || match->rules->shoot == NULL || !is_compensated(match) ||
         match->config.lagcomp.view_source == MATCH_VIEW_ROUND_TRIP) {
         input->view = present_view;
         /* A place inside of a tick is of shots alone, and the state and its record hold each input.
          */
         if (!fires || match->rules->shoot == NULL) input->muzzle_fraction = 0;
+        if (wait >= 0) note_order(match, slot, input->target_tick, VIEW_NONE, order.told);
         return MATCH_VIEW_HONOURED;
     }
     memset(input->view.reserved, 0, sizeof input->view.reserved);
@@ -453,7 +539,8 @@ enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct a
                           .wait = wait,
                           .target = input->target_tick,
                           .moment = fine(input->target_tick) +
-                                    (arb_fine)input->muzzle_fraction * (ARB_FINE_TICK / 256)};
+                                    (arb_fine)input->muzzle_fraction * (ARB_FINE_TICK / 256),
+                          .order = order};
     enum match_view_verdict verdict = judge(match, slot, &claim);
     if (verdict != MATCH_VIEW_HONOURED) {
         input->view = replaced(match, slot, &claim, verdict);
@@ -463,8 +550,11 @@ enum match_view_verdict views_judge(struct match *match, uint16_t slot, struct a
         follow_lag(match, track, &claim);
     }
     /* What a late press got in place of its claim is younger than the honest views that follow. */
-    if (wait >= 0 && !is_present(&input->view) && !is_refused(&input->view)) {
-        track->newest_at = greater(track->newest_at, arb_view_at(&input->view));
+    if (wait >= 0) {
+        bool drawn = !is_present(&input->view) && !is_refused(&input->view);
+        arb_fine at = drawn ? arb_view_at(&input->view) : VIEW_NONE;
+        track->applied_at = greater(track->applied_at, at);
+        note_order(match, slot, input->target_tick, lesser(at, claim.at), order.told);
     }
     seat->view_counts.claims[verdict]++;
     match->view_totals.claims[verdict]++;

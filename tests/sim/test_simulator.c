@@ -385,6 +385,28 @@ Test(simulator, whoever_is_behind_walls_is_not_told_of_and_nobody_in_sight_is_le
     free(hidden);
 }
 
+/* Clients whose pictures go forward say so, in whatever order and however late their inputs come.
+ */
+Test(simulator, with_a_window_no_honest_shot_counts_as_one_that_goes_back)
+{
+    static const char *const profiles[] = {"bad", "mobile"};
+    static const char *const windows[] = {"rollback.window_ticks=6", "rollback.window_ticks=30"};
+    for (size_t i = 0; i < 4; i++) {
+        struct sim_command command = command_for(ARENA, 5);
+        command.clients = 16;
+        command.ticks = 1200;
+        command.profile = profiles[i / 2];
+        command.faults = 0;
+        command.sets[0] = windows[i % 2];
+        command.set_count = 1;
+        char *text = report_of(&command);
+        cr_expect_null(strstr(text, "\"merged\":0,"), "none came late");
+        cr_expect_null(strstr(text, "\"honoured\":0,"), "none shot");
+        cr_expect_not_null(strstr(text, "\"backward\":0,"), "%s", text);
+        free(text);
+    }
+}
+
 /* ---- faults ---- */
 
 Test(simulator, each_fault_happens_and_is_survived)

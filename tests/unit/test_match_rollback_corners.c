@@ -181,8 +181,85 @@ Test(match_rollback_corners, a_shot_behind_a_newer_one_may_not_step_in_its_lag)
     gap->target_tick--;
     arb_held_find(&held, drawn_at() + 5 * ARB_FINE_TICK, &gap->view);
     run_tick();
-    cr_expect_eq(claims(MATCH_VIEW_RATE), 1);
+    cr_expect_eq(claims(MATCH_VIEW_BACKWARD), 1, "the one behind it had drawn an older picture");
     cr_expect_eq(match->seats[0].views.lag_target, newest, "it goes on from the newer one");
+}
+
+/* Fires each tick; one input comes LATE ticks later than it should, in its own packet. The next one
+ * of its session was there in time. `step`: of its view, in ticks. */
+static void fire_with_a_gap(int step)
+{
+    enum { LATE = 10 };
+    static struct port_message lost;
+    config.rollback_window_ticks = LATE + 2;
+    config.lagcomp.view_tolerance_ms = 50;
+    client.wait = 0;
+    open_match();
+    join_live();
+    warm_up(60);
+    for (uint32_t i = 0; i < 40; i++) {
+        struct arb_input *input = say_input(ARB_BUTTON_FIRE);
+        if (i == 20) {
+            struct arb_held held = held_then();
+            arb_held_find(&held, drawn_at() + step * ARB_FINE_TICK, &input->view);
+            lost = queue[--queued];
+        }
+        if (i == 20 + LATE) queue[queued++] = lost;
+        run_tick();
+    }
+    cr_assert_eq(match_rollback_counts(match).merged, 1);
+}
+
+Test(match_rollback_corners, a_shot_that_fills_a_gap_stands_between_its_neighbours)
+{
+    fire_with_a_gap(0);
+    cr_expect_eq(not_honoured(), 0);
+    cr_expect_eq(claims(MATCH_VIEW_HONOURED), 40);
+    for (int step = -2; step <= 2; step += 4) {
+        close_match();
+        setup();
+        fire_with_a_gap(step);
+        cr_expect_eq(claims(MATCH_VIEW_BACKWARD), 1, "%d", step);
+        cr_expect_eq(claims(MATCH_VIEW_HONOURED), 39);
+    }
+}
+
+Test(match_rollback_corners, a_trigger_that_is_held_goes_on_from_the_view_of_what_came_late)
+{
+    client.wait = 0;
+    open_window();
+    match->move.weapons[0].automatic = 1;
+    join_live();
+    warm_up(60);
+    struct arb_view before = {0};
+    for (uint32_t i = 0; i < 4; i++) {
+        before = say_input(ARB_BUTTON_FIRE)->view;
+        run_tick();
+    }
+    arb_tick lost = match_tick(match);
+    for (uint32_t i = 0; i < 3; i++) {
+        client.sequence++;
+        run_tick();
+    }
+    const struct match_record *next = match_past_record(match->past, lost + 1);
+    cr_assert_eq(next->view_count, 1);
+    cr_expect_eq(arb_view_at(&next->views[0].view), arb_view_at(&before) + 2 * ARB_FINE_TICK);
+
+    struct arb_input_packet *into = packet(0, player(0)->control);
+    struct arb_input *input = add_input(into, client.sequence - 2, lost);
+    input->buttons = input->edges = ARB_BUTTON_FIRE;
+    input->view = before; /* two inputs of one picture */
+    run_tick();
+    cr_assert_eq(match_rollback_counts(match).merged, 1);
+    cr_assert_eq(not_honoured(), 0);
+    next = match_past_record(match->past, lost + 1);
+    cr_assert_eq(next->view_count, 1);
+    cr_expect_eq(arb_view_at(&next->views[0].view), arb_view_at(&before) + ARB_FINE_TICK);
+    for (arb_tick tick = lost; tick < lost + 3; tick++) {
+        const struct match_record *record = match_past_record(match->past, tick);
+        cr_assert_eq(record->view_count, 1);
+        cr_expect_lt(record->views[0].view.to_tick, tick, "nothing of a later tick");
+    }
 }
 
 /* ---- events ---- */
