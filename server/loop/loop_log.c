@@ -112,7 +112,8 @@ void loop_log_rollback(const struct match *match)
     if (counts.ticks == 0) return;
     double ticks = (double)counts.ticks;
     ops_log(OPS_INFO, "rollback", OPS_UINT("merged", counts.merged),
-            OPS_UINT("refused", counts.refused), OPS_UINT("reruns", counts.reruns),
+            OPS_UINT("assumed", counts.assumed), OPS_UINT("refused", counts.refused),
+            OPS_UINT("reruns", counts.reruns),
             OPS_NUMBER("reruns_per_tick", (double)counts.reruns / ticks),
             OPS_NUMBER("ticks_per_tick", (double)counts.rerun_ticks / ticks),
             OPS_UINT("length_p95", match_rollback_length(&counts, 95)),

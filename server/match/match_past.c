@@ -69,6 +69,12 @@ struct match_record *match_past_record(struct match_past *past, arb_tick tick)
     return &past->records[tick % past->ticks];
 }
 
+uint8_t *match_past_state(struct match_past *past, arb_tick tick, uint64_t **checksum)
+{
+    *checksum = &past->checksums[tick % (past->ticks + 1)];
+    return state_of(past, tick);
+}
+
 uint64_t match_past_checksum(const struct match_past *past, arb_tick tick)
 {
     ARB_ASSERT(tick >= past->oldest && tick <= past->newest);

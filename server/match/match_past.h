@@ -29,6 +29,9 @@ arb_tick match_past_oldest(const struct match_past *past);
 arb_tick match_past_newest(const struct match_past *past);
 /* What `tick` took, from the oldest on; may be changed, if it is then run again. */
 struct match_record *match_past_record(struct match_past *past, arb_tick tick);
+/* The same of S[tick], as a block; `checksum`: its own. It may be changed to what a run of the
+ * ticks before it would come to. */
+uint8_t *match_past_state(struct match_past *past, arb_tick tick, uint64_t **checksum);
 /* match_checksum of S[tick]. */
 uint64_t match_past_checksum(const struct match_past *past, arb_tick tick);
 

@@ -31,6 +31,7 @@ void match_limit_rerun(struct match *match, uint32_t ticks);
 struct match_rollback_counts {
     uint64_t ticks;   /* live ones */
     uint64_t merged;  /* late inputs that act in their own tick */
+    uint64_t assumed; /* of them, those that were what had been assumed: nothing was run again */
     uint64_t refused; /* late inputs of before the window */
     uint64_t reruns;
     uint64_t rerun_ticks;

@@ -109,6 +109,7 @@ void match_save_create(struct match *match, struct arb_arena *arena)
     saved->loaded_archive =
         arb_arena_take_array(arena, match->archive_capacity, sizeof saved->loaded_archive[0]);
     world_view(&saved->world, &match->world, arb_arena_take(arena, match->world.head->block_bytes));
+    saved->world.form = match->world.form; /* nothing of it outlives a checksum */
 }
 
 /* ---- save ---- */
@@ -194,6 +195,28 @@ void match_go_back(struct match *match, const uint8_t *block)
     rewind_go_back(match->rewind, head.tick);
     collide_forget_bodies(match->collide);
     match->checksum = head.checksum;
+}
+
+/* ---- correcting ---- */
+
+void match_open_block(struct match *match, const uint8_t *block)
+{
+    struct arb_form_part parts[MATCH_PARTS];
+    *match->saved->world.head = *match->world.head; /* the parts are of our sizes */
+    get_parts(parts, match_state_parts(match, true, parts), block + HEAD_BYTES);
+}
+
+uint64_t match_close_block(struct match *match, uint8_t *block)
+{
+    struct arb_form_part parts[MATCH_PARTS];
+    struct block_head head;
+    get_head(block, &head);
+    put_parts(parts, match_state_parts(match, true, parts), block + HEAD_BYTES);
+    head.checksum = match_state_sum(match, true);
+    put_head(&head, block);
+    head.hash = hash_of(block, head.bytes);
+    put_head(&head, block);
+    return head.checksum;
 }
 
 /* ---- restore ---- */

@@ -120,6 +120,14 @@ void match_figures_merge(struct match_figures *figures, uint16_t slot,
 
 /* Of the parts beside the world that the checksum covers. */
 size_t match_state_form_bytes(const struct match *match);
+/* Of the match as it is (`loaded` false), or of the block that was opened. */
+uint64_t match_state_sum(const struct match *match, bool loaded);
+
+/* match_save.c: a state that this match has kept, to be corrected: read beside the match, into
+ * saved->world, loaded_seats and loaded_origins, and written back, its checksum with it, which is
+ * returned. */
+void match_open_block(struct match *match, const uint8_t *block);
+uint64_t match_close_block(struct match *match, uint8_t *block);
 
 /* For tests: each table and the bytes of its struct. */
 struct match_form {

@@ -235,16 +235,22 @@ size_t match_state_form_bytes(const struct match *match)
     return bytes;
 }
 
-uint64_t match_state_checksum(const struct match *match)
+uint64_t match_state_sum(const struct match *match, bool loaded)
 {
     struct arb_form_part parts[MATCH_PARTS];
     size_t bytes = 0;
-    match_state_collect(match);
-    match_state_parts(match, false, parts);
+    match_state_parts(match, loaded, parts);
     for (uint32_t i = 0; i < MATCH_OWN_PARTS; i++) {
         bytes += arb_form_put(&parts[i], match->saved->form + bytes);
     }
-    return arb_hash(match->saved->form, bytes, world_checksum(&match->world));
+    const struct world *world = loaded ? &match->saved->world : &match->world;
+    return arb_hash(match->saved->form, bytes, world_checksum(world));
+}
+
+uint64_t match_state_checksum(const struct match *match)
+{
+    match_state_collect(match);
+    return match_state_sum(match, false);
 }
 
 /* ---- figures ---- */

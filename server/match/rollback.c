@@ -14,6 +14,7 @@ struct rollback {
     arb_tick settled;     /* S[settled] */
     arb_tick merged_from; /* oldest tick that got an input in this stage 1; or `next` */
     arb_tick limit;       /* ticks that may be run again */
+    struct assumed *assumed;
     struct match_record received; /* holds what stage 1 took while earlier ticks are run */
     struct arb_frame *sent;       /* [SENT_FRAMES] ring by snapshot */
     arb_tick interval;
@@ -30,6 +31,7 @@ struct rollback *rollback_create(struct match *match, struct arb_arena *arena, u
     rollback->interval = (arb_tick)match->config.snapshot_interval_ticks;
     ARB_ASSERT(rollback->window <= MATCH_WINDOW_MAX);
     match_record_create(&rollback->received, arena, &match->record_capacity);
+    rollback->assumed = assumed_create(match, arena);
     rollback->sent = arb_arena_take_array(arena, SENT_FRAMES, sizeof rollback->sent[0]);
     for (uint32_t i = 0; i < SENT_FRAMES; i++) {
         struct arb_frame *frame = &rollback->sent[i];
@@ -131,6 +133,7 @@ void rollback_begin(struct match *match)
     arb_tick now = match->world.head->tick;
     if (rollback->next != now) rollback->next = rollback->settled = match->announced = now;
     rollback->merged_from = now;
+    assumed_begin(rollback->assumed);
 }
 
 /* ---- late inputs ---- */
@@ -228,6 +231,7 @@ void rollback_merge(struct match *match, uint16_t slot, const struct input_entry
     drop_assumed_views(match, slot, target);
     inputs_count_merged(match, slot, &entry->input);
     rollback->counts.merged++;
+    assumed_note(rollback->assumed, slot, target);
     if (target < rollback->merged_from) rollback->merged_from = target;
 }
 
@@ -268,6 +272,10 @@ void rollback_run(struct match *match)
 {
     struct rollback *rollback = match->rollback;
     arb_tick now = match->world.head->tick, from = rollback->merged_from;
+    if (from == now) return;
+    uint32_t assumed;
+    from = assumed_correct(rollback->assumed, match, from, &assumed);
+    rollback->counts.assumed += assumed;
     if (from == now) return;
     struct match_record received = match->record;
     match->record = rollback->received;

@@ -22,6 +22,18 @@ bool rollback_is_open(const struct match *match, uint16_t slot, arb_tick target)
 bool rollback_has_gap(const struct match *match, uint16_t slot, const struct arb_input *input);
 /* Of an open tick. */
 void rollback_merge(struct match *match, uint16_t slot, const struct input_entry *entry);
+/* rollback_assumed.c: late inputs that are what had been assumed. */
+struct assumed;
+struct assumed *assumed_create(struct match *match, struct arb_arena *arena);
+void assumed_begin(struct assumed *assumed); /* a live tick */
+/* One was merged, of that tick. */
+void assumed_note(struct assumed *assumed, uint16_t slot, arb_tick target);
+/* The oldest tick, `from` or later, in which one of them changes something; the present tick: none.
+ * All that is kept of the ticks before is as if those inputs had been there in time, and without
+ * any change so is the match. `count`: inputs of before that tick. */
+arb_tick assumed_correct(struct assumed *assumed, struct match *match, arb_tick from,
+                         uint32_t *count);
+
 /* Of one that is not. May be called without a window. */
 void rollback_refuse(struct match *match, uint16_t slot, arb_sequence sequence);
 /* The end of stage 1: what is late is run again. */

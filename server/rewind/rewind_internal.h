@@ -3,6 +3,7 @@
 #define REWIND_INTERNAL_H
 
 #include "server/rewind/rewind.h"
+#include "server/rewind/rewind_save.h"
 #include "shared/view/arb_drawn.h"
 
 #include <box2d/collision.h>
@@ -34,14 +35,6 @@ struct rewind_span {
     uint8_t kind;
     bool any;
 };
-
-struct rewind_record {
-    arb_tick tick; /* the step that consumed it */
-    struct arb_vec2 origin, previous;
-    arb_sequence sequence; /* 0: none */
-    uint32_t reserved;     /* 0: the newest one of each player is part of the state */
-};
-_Static_assert(sizeof(struct rewind_record) == 32, "no padding");
 
 struct rewind {
     struct rewind_config config;

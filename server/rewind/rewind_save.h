@@ -9,7 +9,16 @@
 #include "server/rewind/rewind.h"
 #include "shared/base/arb_form.h"
 
-/* The newest origin record of each player, in place. */
+struct rewind_record {
+    arb_tick tick;            /* the step that consumed the input */
+    struct arb_vec2 origin;   /* m */
+    struct arb_vec2 previous; /* m, that of the tick before; without an input then, `origin` */
+    arb_sequence sequence;    /* 0: none */
+    uint32_t reserved;        /* 0 */
+};
+_Static_assert(sizeof(struct rewind_record) == 32, "no padding");
+
+/* The newest origin record of each player, in place: struct rewind_record [players]. */
 struct arb_form_part rewind_origins(const struct rewind *rewind);
 /* After the part's memory was changed: the older records go. */
 void rewind_origins_changed(struct rewind *rewind);

@@ -122,6 +122,98 @@ Test(match_rollback, a_late_input_leads_to_the_course_that_knew_it_from_the_star
     expect_early();
 }
 
+/* The last of HELD ticks in which the same is held. */
+static bool in_stretch(arb_tick target)
+{
+    enum { HELD = 12 };
+    return (target - first_target) % (2 * HELD) < HELD;
+}
+
+/* Now all the time another direction and now the same; only a press now and then in the former. */
+static void say_held(struct arb_input_packet *into, arb_tick target)
+{
+    struct arb_input *input = say_input(into, target);
+    if (!in_stretch(target)) return;
+    input->move_x = 127;
+    input->move_y = (int8_t)((target - first_target) / 24);
+    input->aim = 5;
+    input->buttons = input->edges = 0;
+}
+
+/* In which of `latest` ticks an input comes: by chance. Returns those that were assumed. */
+static uint64_t play_held(uint64_t seed, arb_tick latest)
+{
+    uint64_t state = seed;
+    bool due[TICKS] = {false};
+    config.input_hold_ticks = 3; /* soon let go of */
+    open_window(WINDOW);
+    begin();
+    for (uint32_t i = 0; i < 150; i++) {
+        arb_tick now = match_tick(match);
+        due[i] = true;
+        for (uint32_t old = i; old + latest > i && old <= i; old--) {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            bool comes = latest == 1 || old + latest == i + 1 || state >> 62 == 0;
+            if (!due[old] || !comes) continue;
+            due[old] = false;
+            say_held(packet(0, player(0)->control), now - (i - old));
+        }
+        step();
+        char text[256];
+        cr_assert(match_repeats(match, WINDOW, text, sizeof text), "%s", text);
+    }
+    struct match_rollback_counts counts = match_rollback_counts(match);
+    cr_assert_eq(counts.refused, 0);
+    return counts.assumed;
+}
+
+Test(match_rollback, late_inputs_that_were_assumed_lead_to_the_course_that_knew_them)
+{
+    play_held(0, 1);
+    memcpy(expected, reached, sizeof expected);
+    uint64_t assumed = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        close_match();
+        defaults();
+        assumed += play_held(seed, WINDOW);
+        expect_early();
+        cr_assert_gt(match_rollback_counts(match).reruns, 5, "others change something");
+    }
+    cr_assert_gt(assumed, 100);
+}
+
+Test(match_rollback, what_differs_from_the_assumed_in_one_point_is_run_again)
+{
+    for (int what = 0; what < 7; what++) {
+        config.input_hold_ticks = what == 6 ? 3 : 30;
+        open_window(WINDOW);
+        begin();
+        for (uint32_t i = 0; i < 20; i++) {
+            arb_tick now = match_tick(match);
+            if (i == 14) {
+                struct arb_input *input = say_input(packet(0, player(0)->control), now - 4);
+                input->move_x = 100 + (what == 1);
+                input->move_y = what == 2;
+                input->aim = what == 3;
+                input->buttons = what == 4 ? ARB_BUTTON_USE : 0;
+                input->edges = what == 5 ? ARB_BUTTON_USE : 0;
+            } else if (i < 10) {
+                struct arb_input *input = say_input(packet(0, player(0)->control), now);
+                input->move_x = 100;
+                input->move_y = 0;
+                input->aim = input->buttons = input->edges = 0;
+            }
+            step();
+        }
+        cr_assert_eq(match_rollback_counts(match).merged, 1);
+        /* What had been let go of in the last of the ticks is held on in it. */
+        cr_expect_eq(match_rollback_counts(match).assumed, what == 0 || what == 6, "%d", what);
+        cr_expect_eq(match_rollback_counts(match).rerun_ticks, what == 0 ? 0 : what == 6 ? 1 : 4);
+        close_match();
+        defaults();
+    }
+}
+
 Test(match_rollback, a_late_input_that_was_assumed_moves_nobody_and_is_still_the_real_one)
 {
     open_window(WINDOW);
@@ -144,7 +236,9 @@ Test(match_rollback, a_late_input_that_was_assumed_moves_nobody_and_is_still_the
         cr_assert_eq(player(0)->starved_ticks, 0);
         cr_assert_eq(player(0)->last_sequence, 15);
     }
-    cr_assert_eq(match_rollback_counts(match).reruns, 1);
+    cr_assert_eq(match_rollback_counts(match).merged, 4);
+    cr_assert_eq(match_rollback_counts(match).assumed, 4);
+    cr_assert_eq(match_rollback_counts(match).reruns, 0, "nothing is run again");
 }
 
 Test(match_rollback, order_of_arrival_and_repetition_change_nothing)

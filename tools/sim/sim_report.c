@@ -45,10 +45,10 @@ static void print_rollback(FILE *out, const struct sim *sim)
 {
     struct match_rollback_counts counts = match_rollback_counts(sim->match);
     fprintf(out,
-            "\"rollback\":{\"merged\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"reruns\":%" PRIu64
-            ",\"rerun_ticks\":%" PRIu64 ",\"length_p95\":%u,\"length_p99\":%u,\"astray\":%" PRIu64
-            "},",
-            counts.merged, counts.refused, counts.reruns, counts.rerun_ticks,
+            "\"rollback\":{\"merged\":%" PRIu64 ",\"assumed\":%" PRIu64 ",\"refused\":%" PRIu64
+            ",\"reruns\":%" PRIu64 ",\"rerun_ticks\":%" PRIu64
+            ",\"length_p95\":%u,\"length_p99\":%u,\"astray\":%" PRIu64 "},",
+            counts.merged, counts.assumed, counts.refused, counts.reruns, counts.rerun_ticks,
             match_rollback_length(&counts, 95), match_rollback_length(&counts, 99), counts.astray);
 }
 
