@@ -43,6 +43,30 @@ Test(loop_effects, asked_for_again_it_does_not_leave_again)
     cr_expect_eq(calls, 2);
 }
 
+static bool other_sink(void *owner)
+{
+    ++*(int *)owner;
+    return true;
+}
+
+/* The interface knows nothing of what keys mean: another kind has another key and another way out.
+ */
+Test(loop_effects, another_kind_goes_its_own_way_and_fails_on_its_own)
+{
+    int rewards = 0;
+    sink_fails = true;
+    cr_expect_eq(deliver("result"), LOOP_EFFECT_FAILED);
+    cr_expect_eq(loop_effects_deliver(&effects, "reward 3.1.7", other_sink, &rewards),
+                 LOOP_EFFECT_LEFT);
+    cr_expect_eq(loop_effects_deliver(&effects, "reward 3.1.8", other_sink, &rewards),
+                 LOOP_EFFECT_LEFT, "another action of the same actor");
+    sink_fails = false;
+    cr_expect_eq(deliver("result"), LOOP_EFFECT_LEFT);
+    cr_expect_eq(loop_effects_deliver(&effects, "reward 3.1.7", other_sink, &rewards),
+                 LOOP_EFFECT_HAD_LEFT);
+    cr_expect_eq(rewards, 2);
+}
+
 Test(loop_effects, what_failed_may_be_tried_again)
 {
     sink_fails = true;
