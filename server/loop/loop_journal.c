@@ -35,22 +35,27 @@ static void on_trouble(void *owner, int number)
 }
 
 /* %m in the configured name is the match id. */
-static void name_file(char *out, size_t size, const char *configured, const uint8_t match_id[16])
+static enum arb_result name_file(char *out, size_t size, const char *configured,
+                                 const uint8_t match_id[16], char *error)
 {
     char id[MATCH_ID_TEXT_BYTES];
     size_t used = 0;
     match_id_text(match_id, id);
-    for (const char *c = configured; *c != '\0' && used + 1 < size; c++) {
-        if (c[0] == '%' && c[1] == 'm') {
-            for (size_t i = 0; id[i] != '\0' && used + 1 < size; i++) {
-                out[used++] = id[i];
-            }
-            c++;
-        } else {
-            out[used++] = *c;
+    for (const char *c = configured; *c != '\0'; c++) {
+        bool is_id = c[0] == '%' && c[1] == 'm';
+        size_t bytes = is_id ? strlen(id) : 1;
+        if (used + bytes >= size) {
+            snprintf(error, CONFIG_ERROR_BYTES,
+                     "journal.path: longer than %zu bytes with the match id for each %%m",
+                     size - 1);
+            return ARB_FILES;
         }
+        memcpy(out + used, is_id ? id : c, bytes);
+        used += bytes;
+        if (is_id) c++;
     }
     out[used] = '\0';
+    return ARB_OK;
 }
 
 /* Head of the file as bytes, for arb_mem_free. */
@@ -119,7 +124,8 @@ enum arb_result loop_journal_check(const struct config *config, char *error)
 {
     static const uint8_t any_id[16];
     char path[sizeof((struct loop_journal *)0)->path];
-    name_file(path, sizeof path, config->journal.path, any_id);
+    enum arb_result result = name_file(path, sizeof path, config->journal.path, any_id, error);
+    if (result != ARB_OK) return result;
     return loop_writer_check(path, error);
 }
 
@@ -132,15 +138,17 @@ enum arb_result loop_journal_open(struct loop_journal **out, const struct config
     struct loop_journal *journal = arb_arena_take(arena, sizeof *journal);
     struct journal_head head = match_journal_head(match);
     atomic_init(&journal->trouble, UNTOLD);
+    enum arb_result result = ARB_OK;
     if (resumed != NULL) {
         snprintf(journal->path, sizeof journal->path, "%s", resumed->path);
     } else {
-        name_file(journal->path, sizeof journal->path, config->journal.path, head.match_id);
+        result = name_file(journal->path, sizeof journal->path, config->journal.path, head.match_id,
+                           error);
     }
+    if (result != ARB_OK) return result;
     size_t queue_bytes = 2 * match_journal_keyframe_bytes(match) + QUEUE_SPARE_BYTES;
     if (queue_bytes > JOURNAL_PLAIN_BYTES_MAX) queue_bytes = JOURNAL_PLAIN_BYTES_MAX;
-    enum arb_result result =
-        open_writer(journal, config, match, resumed, queue_bytes, arena, error);
+    result = open_writer(journal, config, match, resumed, queue_bytes, arena, error);
     if (result != ARB_OK) return result;
     struct match_journal_sink sink = {journal->writer, loop_writer_put, loop_writer_has_room,
                                       loop_writer_most(journal->writer)};

@@ -271,6 +271,7 @@ class Journal(daemon.Case):
 
     def test_the_check_tries_the_file_and_leaves_none(self):
         for path, text in (("/nowhere/%m", "cannot write it: No such file"), (self.folder, "never overwritten"),
+                           (self.folder / ("%m" * 50), "journal.path: longer than "),
                            (self.folder / "%m", None)):
             done = daemon.run("--config", daemon.ARENA, "--set", "match.result_path=", "--set", f"journal.path={path}",
                               "--check-config")

@@ -222,6 +222,7 @@ class Replay(daemon.Case):
         self.check_fails(65, "shots.jsonl:2:", "shots", self.write(HEAD, "[" * 1000))
         self.check_fails(65, "shapes[1].points", "shots",
                          self.write({**HEAD, "shapes": [HEAD["shapes"][0], {"points": [], "radius": 1}]}))
+        self.check_fails(65, "shots.jsonl:2: longer than any shot", "shots", self.write(HEAD, "[" + " " * (1 << 26)))
         self.check_fails(74, "No such file", "shots", self.folder / "missing")
         self.check_fails(74, "Is a directory", "shots", self.folder)
 

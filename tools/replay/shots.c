@@ -18,7 +18,7 @@ enum { LINE_BYTES_MAX = 64 * 1024 * 1024, VERSION = 2, FIELD_BYTES = 96 };
 struct shots {
     const char *path;
     FILE *file;
-    char *line; /* of getline */
+    char *line;
     size_t room;
     uint64_t number; /* of the line */
     bool cut;
@@ -310,29 +310,45 @@ static void read_head(struct reader *reader, const cJSON *root, struct shots_hea
 
 /* ---- lines ---- */
 
+/* Up to a line's end or the file's. ARB_DATA: LINE_BYTES_MAX are no line yet; a file of something
+ * else must not become memory. */
+static enum arb_result read_line(struct shots *shots, size_t *bytes)
+{
+    *bytes = 0;
+    for (int byte = getc_unlocked(shots->file); byte != EOF; byte = getc_unlocked(shots->file)) {
+        if (*bytes == LINE_BYTES_MAX) return ARB_DATA;
+        if (*bytes == shots->room) {
+            size_t room = shots->room == 0 ? 4096 : 2 * shots->room;
+            char *line = arb_mem_realloc(shots->line, room);
+            if (line == NULL) return ARB_MEMORY;
+            shots->line = line;
+            shots->room = room;
+        }
+        shots->line[(*bytes)++] = (char)byte;
+        if (byte == '\n') break;
+    }
+    return ferror(shots->file) == 0 ? ARB_OK : ARB_FILES;
+}
+
 /* A whole line without its end; *end: there is none. */
 static enum arb_result next_line(struct shots *shots, size_t *bytes, bool *end, char *error)
 {
-    errno = 0;
-    ssize_t read = getline(&shots->line, &shots->room, shots->file);
-    *end = read < 0;
-    if (read < 0 && (ferror(shots->file) != 0 || errno != 0)) {
-        snprintf(error, SHOTS_ERROR_BYTES, "%s: %s", shots->path, strerror(errno));
-        return ARB_FILES;
-    }
-    if (read < 0) return ARB_OK;
+    enum arb_result result = read_line(shots, bytes);
+    *end = result == ARB_OK && *bytes == 0;
+    if (*end) return ARB_OK;
     shots->number++;
-    if (shots->line[read - 1] != '\n') {
+    if (result != ARB_OK) {
+        snprintf(error, SHOTS_ERROR_BYTES, "%s:%llu: %s", shots->path,
+                 (unsigned long long)shots->number,
+                 result == ARB_DATA ? "longer than any shot" : strerror(errno));
+        return result;
+    }
+    if (shots->line[*bytes - 1] != '\n') {
         shots->cut = true;
         *end = true;
         return ARB_OK;
     }
-    if (read > LINE_BYTES_MAX) {
-        snprintf(error, SHOTS_ERROR_BYTES, "%s:%llu: longer than any shot", shots->path,
-                 (unsigned long long)shots->number);
-        return ARB_DATA;
-    }
-    *bytes = (size_t)read - 1;
+    (*bytes)--;
     return ARB_OK;
 }
 
@@ -404,7 +420,7 @@ void shots_close(struct shots *shots)
 {
     if (shots == NULL) return;
     fclose(shots->file);
-    free(shots->line);
+    arb_mem_free(shots->line);
     arb_mem_free(shots->head.shapes);
     arb_mem_free(shots);
 }

@@ -128,10 +128,11 @@ static void print_head(const struct replay *replay, FILE *out)
     const struct journal_head *head = replay->head;
     char id[MATCH_ID_TEXT_BYTES];
     match_id_text(head->match_id, id);
-    fprintf(out,
-            "match       %s\nbuild       %s\nmode        %s\nmap         %s\nseed        %" PRIu64
-            "\n",
-            id, head->build, head->mode, head->map, head->seed);
+    fprintf(out, "match       %s\nbuild       ", id);
+    replay_print_string(head->build, out);
+    fprintf(out, "\nmode        %s\nmap         ", head->mode);
+    replay_print_string(head->map, out);
+    fprintf(out, "\nseed        %" PRIu64 "\n", head->seed);
     fprintf(out, "tick rate   %u Hz\nfirst tick  %" PRIu64 "\n", head->tick_rate, head->first_tick);
     fprintf(out, "map hash    %016" PRIx64 "\nschema      %u\n", head->map_hash, head->schema);
 }
