@@ -323,9 +323,10 @@ void arb_client_chunk(struct arbiter_client *client, const uint8_t *bytes, size_
         client->statistics.bad_snapshots++;
         arb_client_bad(client);
         break;
-    case GROUP_UNCOUNTED:
     case GROUP_NO_BASELINE:
         client->statistics.snapshots_undecodable++;
+        break;
+    case GROUP_UNCOUNTED:
         break;
     }
     arb_assembly_finish(assembly, verdict == GROUP_GOOD);
