@@ -255,9 +255,13 @@ class Play(daemon.Case):
         self.leave(screen, game)
 
     def test_each_end_has_its_status_and_words(self):
-        def run(*arguments, until_s=None):
+        def run(*arguments, until_s=None, driver="dummy"):
             command = [daemon.program("arbiter-play"), *map(str, arguments)]
-            environment = daemon.clean_environment({"ASAN_OPTIONS": "detect_leaks=0", "SDL_VIDEODRIVER": "dummy"})
+            environment = daemon.clean_environment({"ASAN_OPTIONS": "detect_leaks=0"})
+            for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+                environment.pop(name, None)
+            if driver is not None:
+                environment["SDL_VIDEODRIVER"] = driver
             with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                   env=environment) as game:
                 if until_s is not None:
@@ -286,6 +290,9 @@ class Play(daemon.Case):
         self.assertIn("--frobnicate", errors)
         self.assertEqual(run("--connect", "127.0.0.1:1", "--record", "/nowhere/file")[0], 74)
         self.assertEqual(run("--connect", "127.0.0.1:1", "--font", "/nowhere/font")[0], 70)
+        status, _, errors = run("--connect", "127.0.0.1:1", driver=None)
+        self.assertEqual(status, 70)
+        self.assertIn("no window: there is no display", errors)
         self.assertEqual(run("--connect", "host.invalid:1")[0], 69)
         self.assertEqual(run("--connect", "127.0.0.1:9", until_s=2)[0], 69)
         server = self.serve()
