@@ -97,6 +97,11 @@ static bool find_type(const char *name, enum arb_pickup_type *type)
     return false;
 }
 
+int32_t arena_pickup_most(void)
+{
+    return (1 << arb_schema_arena.kinds[ARB_ARENA_PICKUP].fields[ARB_PICKUP_VALUE].bits) - 1;
+}
+
 bool arena_pickup_of(const struct arena_params *params, const struct map_place *place,
                      enum arb_pickup_type *type, int32_t *value)
 {
@@ -137,8 +142,7 @@ static bool check_pickup(const struct arena_params *params, const struct map_pla
             "value, else arena.pickup_weapon; counted from 1)",
             RULES_PLACE(place), value + 1, params->weapon_count);
     }
-    int32_t most =
-        (1 << arb_schema_arena.kinds[ARB_ARENA_PICKUP].fields[ARB_PICKUP_VALUE].bits) - 1;
+    int32_t most = arena_pickup_most();
     if (type != ARB_PICKUP_WEAPON && (value < 1 || value > most)) {
         return rules_refuse(error, error_bytes,
                             "pickup \"%s\" at (%g, %g) m has value %d: allowed are 1 to %d",

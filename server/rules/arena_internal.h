@@ -106,6 +106,8 @@ void arena_capacity(const void *params, const struct map *map, uint32_t max_play
  * weapon's value is its index, from 0. */
 bool arena_pickup_of(const struct arena_params *params, const struct map_place *place,
                      enum arb_pickup_type *type, int32_t *value);
+/* The greatest value that a published pickup can say. */
+int32_t arena_pickup_most(void);
 
 /* arena.c: distance to the nearest living enemy (m); negative when the place touches somebody. As
  * rules_spawn.room. */

@@ -33,8 +33,8 @@ static bool pickup_is_good(const struct arena_params *params, const struct map *
 {
     int32_t type = entity->values[PICKUP_TYPE], value = entity->values[PICKUP_VALUE];
     int32_t place = entity->values[PICKUP_PLACE];
-    return place >= 0 && (uint32_t)place < map->pickup_count && value >= 0 && value <= UINT16_MAX &&
-           type >= 0 && type <= ARB_PICKUP_WEAPON &&
+    return place >= 0 && (uint32_t)place < map->pickup_count && value >= 0 &&
+           value <= arena_pickup_most() && type >= 0 && type <= ARB_PICKUP_WEAPON &&
            (type != ARB_PICKUP_WEAPON || is_weapon(params, value));
 }
 

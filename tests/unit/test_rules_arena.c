@@ -529,3 +529,17 @@ Test(rules_arena, publishes_by_the_units_of_the_schema, .fini = close_stage)
     cr_assert_eq(q[ARB_PICKUP_VALUE], 1, "an index");
     cr_assert_eq(q[ARB_PICKUP_X], 3 * 512);
 }
+
+/* Else it would be published with more bits than the field has, and a block saved then be refused.
+ */
+Test(rules_arena, goes_on_from_no_pickup_that_cannot_be_published, .fini = close_stage)
+{
+    open_stage(1, NULL);
+    stage_add_pickup(&stage, "health", 3, 4, 25, 0);
+    stage_start(&stage);
+    int32_t *value = &stage_entity(&stage, ARB_ARENA_PICKUP, 0)->values[PICKUP_VALUE];
+    *value = 1023;
+    cr_assert(stage.rules->check_state(stage.params, &stage.map, &stage.world));
+    *value = 1024;
+    cr_assert_not(stage.rules->check_state(stage.params, &stage.map, &stage.world));
+}
