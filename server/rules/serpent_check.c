@@ -61,8 +61,7 @@ static bool check_food(const struct serpent_params *params, uint32_t max_players
                             "serpent.food_max is %d: at most %u with match.max_players %u",
                             params->food_max, ARB_ENTITIES_MAX - 2 * max_players, max_players);
     }
-    int32_t most =
-        (1 << arb_schema_serpent.kinds[ARB_SERPENT_FOOD].fields[ARB_FOOD_VALUE].bits) - 1;
+    int32_t most = serpent_food_most();
     for (uint32_t i = 0; i < map->pickup_count; i++) {
         const struct map_place *place = &map->pickups[i];
         if (strcmp(place->type, "food") != 0) {
@@ -79,6 +78,11 @@ static bool check_food(const struct serpent_params *params, uint32_t max_players
         }
     }
     return true;
+}
+
+int32_t serpent_food_most(void)
+{
+    return (1 << arb_schema_serpent.kinds[ARB_SERPENT_FOOD].fields[ARB_FOOD_VALUE].bits) - 1;
 }
 
 bool serpent_check(const void *data, uint32_t tick_rate, uint32_t max_players,

@@ -65,7 +65,8 @@ static inline struct world_body *serpent_body(const struct world *world,
     return &world->bodies[head->body];
 }
 
-/* serpent_check.c */
+/* serpent_check.c: the greatest value that published food can say. */
+int32_t serpent_food_most(void);
 bool serpent_check(const void *params, uint32_t tick_rate, uint32_t max_players,
                    const struct map *map, char *error, size_t error_bytes);
 void serpent_capacity(const void *params, const struct map *map, uint32_t max_players,

@@ -39,7 +39,7 @@ static bool head_is_good(const struct world *world, const struct world_entity *h
 static bool food_is_good(const struct map *map, const struct world_entity *food)
 {
     int32_t value = food->values[FOOD_VALUE], origin = food->values[FOOD_ORIGIN];
-    return value >= 0 && value <= UINT16_MAX && origin >= 0 &&
+    return value >= 0 && value <= serpent_food_most() && origin >= 0 &&
            origin < SERPENT_FOOD_MAP + (int32_t)map->pickup_count &&
            food->values[FOOD_EATER] == 0 && food->values[FOOD_FRACTION] == 0;
 }

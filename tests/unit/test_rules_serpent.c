@@ -459,3 +459,17 @@ Test(rules_serpent, publishes_by_the_units_of_the_schema, .fini = close_stage)
     cr_assert_eq(q[ARB_FOOD_VALUE], 9);
     cr_assert_eq(q[ARB_FOOD_Y], 2048);
 }
+
+/* Else it would be published with more bits than the field has, and a block saved then be refused.
+ */
+Test(rules_serpent, goes_on_from_no_food_that_cannot_be_published, .fini = close_stage)
+{
+    open_stage(1, NULL);
+    stage_add_pickup(&stage, "food", 3, 4, 9, 0);
+    stage_start(&stage);
+    int32_t *value = &stage_entity(&stage, ARB_SERPENT_FOOD, 0)->values[FOOD_VALUE];
+    *value = 255;
+    cr_assert(stage.rules->check_state(stage.params, &stage.map, &stage.world));
+    *value = 256;
+    cr_assert_not(stage.rules->check_state(stage.params, &stage.map, &stage.world));
+}
