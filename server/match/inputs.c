@@ -200,8 +200,7 @@ static void make_neutral(struct arb_input *input)
     input->move_y = 0;
 }
 
-/* As the state has it: what is reserved is 0. */
-static struct arb_input as_state(const struct arb_input *input)
+struct arb_input inputs_as_state(const struct arb_input *input)
 {
     return (struct arb_input){
         .target_tick = input->target_tick,
@@ -224,7 +223,7 @@ static void take_real(struct match *match, uint16_t slot, const struct match_rec
     struct match_seat *seat = &match->seats[slot];
     struct world_player *player = &match->world.players[slot];
     struct arb_input *applied = &match->applied[slot];
-    struct arb_input input = as_state(&entry->input);
+    struct arb_input input = inputs_as_state(&entry->input);
     seat->taken = *entry;
     if (within_match(match, input.target_tick)) {
         count_edges(&seat->counts, input.edges);

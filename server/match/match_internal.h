@@ -239,6 +239,8 @@ struct match {
 
 /* inputs.c: buffers between stages 1 and 3 */
 void inputs_reset(struct input_buffer *buffer);
+/* As the state has it: what is reserved is 0. */
+struct arb_input inputs_as_state(const struct arb_input *input);
 /* What a packet of that player is judged by is asked for at once: none of it was read since the one
  * before. */
 void inputs_expect_packet(const struct match *match, uint16_t slot);

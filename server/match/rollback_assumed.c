@@ -190,9 +190,7 @@ static void correct(struct match *match, struct follow *follow, arb_tick tick)
     if (taken != NULL) match->seats[follow->slot].taken = *taken;
     line->starved_ticks -= follow->count;
     if (follow->newly != NULL) {
-        line->last = follow->newly->input;
-        memset(line->last.reserved, 0, sizeof line->last.reserved);
-        memset(line->last.view.reserved, 0, sizeof line->last.view.reserved);
+        line->last = inputs_as_state(&follow->newly->input);
         line->last_sequence = line->last.sequence;
         line->hold_ticks = 0;
     } else if (taken != NULL) {

@@ -256,6 +256,19 @@ Test(client, presses_after_the_decisive_tick_are_not_counted)
     fake_destroy(fake);
 }
 
+/* One that asks `on_tick` about its inputs. */
+static struct arbiter_client *join_asked(struct fake_server *fake, arbiter_tick_function on_tick,
+                                         void *user)
+{
+    struct arbiter_config config;
+    arbiter_config_default(&config);
+    config.on_tick = on_tick;
+    config.on_tick_user = user;
+    struct arbiter_client *client = arbiter_client_create(&config);
+    cr_assert(arb_client_connect_carrier(client, fake_carrier(fake), fake_now_ns(fake)));
+    return client;
+}
+
 static void alternate(void *user, uint64_t tick, struct arbiter_input *input)
 {
     uint32_t *presses = user;
@@ -267,13 +280,8 @@ static void alternate(void *user, uint64_t tick, struct arbiter_input *input)
 Test(client, tick_function_is_asked_once_for_each_input)
 {
     struct fake_server *fake = fake_create(&(struct fake_options){.seed = 17});
-    struct arbiter_config config;
     uint32_t presses = 0;
-    arbiter_config_default(&config);
-    config.on_tick = alternate;
-    config.on_tick_user = &presses;
-    struct arbiter_client *client = arbiter_client_create(&config);
-    cr_assert(arb_client_connect_carrier(client, fake_carrier(fake), fake_now_ns(fake)));
+    struct arbiter_client *client = join_asked(fake, alternate, &presses);
     fake_run(fake, client, 5 * S, 23, NULL, NULL);
     struct arbiter_statistics now = fake_figures(client);
     cr_assert_gt(presses, 100);
@@ -292,13 +300,8 @@ static void note_buttons(void *user, uint64_t tick, struct arbiter_input *input)
 Test(client, tick_function_is_told_of_a_press_that_is_over)
 {
     struct fake_server *fake = fake_create(&(struct fake_options){.seed = 18});
-    struct arbiter_config config;
     uint16_t seen = 0;
-    arbiter_config_default(&config);
-    config.on_tick = note_buttons;
-    config.on_tick_user = &seen;
-    struct arbiter_client *client = arbiter_client_create(&config);
-    cr_assert(arb_client_connect_carrier(client, fake_carrier(fake), fake_now_ns(fake)));
+    struct arbiter_client *client = join_asked(fake, note_buttons, &seen);
     fake_run(fake, client, 2 * S, 60, NULL, NULL);
     cr_assert_eq(seen, 0);
     press(client, ARBITER_BUTTON_DASH);

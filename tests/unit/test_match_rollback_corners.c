@@ -124,18 +124,25 @@ Test(match_rollback_corners, an_abort_is_final_at_once_and_waits_for_no_input)
 
 /* ---- views ---- */
 
-Test(match_rollback_corners, the_view_of_a_late_shot_is_its_own_and_not_that_of_what_was_assumed)
+/* Of a weapon that goes on firing, for four ticks; returns the newest view. */
+static struct arb_view hold_the_trigger(void)
 {
+    struct arb_view newest = {0};
     client.wait = 0;
     open_window();
     match->move.weapons[0].automatic = 1;
     join_live();
     warm_up(60);
-    struct arb_view before = {0};
     for (uint32_t i = 0; i < 4; i++) {
-        before = say_input(ARB_BUTTON_FIRE)->view;
+        newest = say_input(ARB_BUTTON_FIRE)->view;
         run_tick();
     }
+    return newest;
+}
+
+Test(match_rollback_corners, the_view_of_a_late_shot_is_its_own_and_not_that_of_what_was_assumed)
+{
+    struct arb_view before = hold_the_trigger();
     arb_tick lost = match_tick(match);
     client.sequence++;
     run_tick();
@@ -226,16 +233,7 @@ Test(match_rollback_corners, a_shot_that_fills_a_gap_stands_between_its_neighbou
 
 Test(match_rollback_corners, a_trigger_that_is_held_goes_on_from_the_view_of_what_came_late)
 {
-    client.wait = 0;
-    open_window();
-    match->move.weapons[0].automatic = 1;
-    join_live();
-    warm_up(60);
-    struct arb_view before = {0};
-    for (uint32_t i = 0; i < 4; i++) {
-        before = say_input(ARB_BUTTON_FIRE)->view;
-        run_tick();
-    }
+    struct arb_view before = hold_the_trigger();
     arb_tick lost = match_tick(match);
     for (uint32_t i = 0; i < 3; i++) {
         client.sequence++;
